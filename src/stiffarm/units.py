@@ -1,0 +1,98 @@
+"""Units exist only at the edge: every number inside stiffarm is SI (m, rad, N, N m, kg, s, degC).
+
+A column header or a quantity carries its unit in brackets or after the number: ``q.A1[deg]``,
+``"0.03 mm"``.  `Unit.to_si` multiplies by an exact factor, so that a value already in SI is not touched.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+
+from stiffarm.errors import InputError, Problem, found_text
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A unit as it is written in files."""
+
+    symbol: str
+    dimension: str
+    """``length``, ``angle``, ``force``, ``torque``, ``time``, ``mass``, ``area``, ``pressure``,
+    ``temperature``, ``number`` or ``volume``."""
+    factor: float
+    """SI value of one such unit."""
+
+    def to_si(self, value: float) -> float:
+        """Value in SI."""
+        return value * self.factor
+
+
+UNITS: dict[str, Unit] = {
+    unit.symbol: unit
+    for unit in (
+        Unit("m", "length", 1.0),
+        Unit("mm", "length", 1e-3),
+        Unit("um", "length", 1e-6),
+        Unit("rad", "angle", 1.0),
+        Unit("mrad", "angle", 1e-3),
+        Unit("urad", "angle", 1e-6),
+        Unit("deg", "angle", math.pi / 180.0),
+        Unit("N", "force", 1.0),
+        Unit("kN", "force", 1e3),
+        Unit("N*m", "torque", 1.0),
+        Unit("N*mm", "torque", 1e-3),
+        Unit("s", "time", 1.0),
+        Unit("kg", "mass", 1.0),
+        Unit("m^2", "area", 1.0),
+        Unit("m^3", "volume", 1.0),
+        Unit("Pa", "pressure", 1.0),
+        Unit("degC", "temperature", 1.0),
+        Unit("1", "number", 1.0),
+    )
+}
+
+_HEADER = re.compile(r"^\s*(?P<name>[^\[\]]*?)\s*(?:\[(?P<unit>[^\[\]]*)\])?\s*$")
+_QUANTITY = re.compile(r"^\s*(?P<value>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(?P<unit>\S+)?\s*$")
+
+
+def units_of(*dimensions: str) -> list[str]:
+    """Symbols allowed for the given dimensions, e.g. ``['m', 'mm', 'um']`` for a length."""
+    return [unit.symbol for unit in UNITS.values() if unit.dimension in dimensions]
+
+
+def split_header(header: str) -> tuple[str, str | None]:
+    """Name and unit of a column header; the unit is None when there are no brackets.
+
+    >>> split_header("q.A1[deg]"), split_header("experiment")
+    (('q.A1', 'deg'), ('experiment', None))
+    """
+    match = _HEADER.match(header)
+    if match is None:
+        return header.strip(), None
+    unit = match["unit"]
+    return match["name"], None if unit is None else unit.strip()
+
+
+def parse_quantity(text: str | float, dimension: str, *, file: str | None = None, key: str | None = None) -> float:
+    """SI value of a quantity such as ``"0.03 mm"``; a bare number is refused, its unit being unknown.
+
+    >>> parse_quantity("250 um", "length")
+    0.00025
+    """
+    match = _QUANTITY.match(str(text))
+    unit = UNITS.get(match["unit"] or "") if match else None
+    if match is None or unit is None or unit.dimension != dimension:
+        example = units_of(dimension)[0]
+        raise InputError(
+            Problem(
+                f"a {dimension} with its unit is needed",
+                file=file,
+                column=key,
+                found=found_text(text),
+                allowed=f"a number and one of {' '.join(units_of(dimension))}",
+                next_step=f'Write for instance "0.1 {example}"',
+            )
+        )
+    return unit.to_si(float(match["value"]))
