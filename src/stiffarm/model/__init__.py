@@ -1,0 +1,1 @@
+"""What moves and what bends: parameters, the kernel of frames and columns, effects, statics."""
