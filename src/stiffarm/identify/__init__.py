@@ -1,0 +1,1 @@
+"""From a campaign to an estimate: solvers, weights, robust fits, covariances."""

@@ -1,0 +1,1 @@
+"""What instruments report: observations, noise, campaigns read, checked and written, virtual experiments."""

@@ -1,0 +1,1 @@
+"""The published cases as runnable ones, each printed number beside ours."""

@@ -1,0 +1,1 @@
+"""Which experiments to do next: criteria, candidates, exchange, and the bound they are held against."""
