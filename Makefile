@@ -22,7 +22,7 @@ test: $(STAMP)
 	$(BIN)/ruff check src tests bench
 	$(BIN)/ruff format --check src tests bench
 	$(BIN)/mypy
-	$(BIN)/pytest -n 2 -rs
+	$(BIN)/pytest -n 2 -rfEs
 
 bench: $(STAMP)
 	$(BIN)/python bench/all.py
