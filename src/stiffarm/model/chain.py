@@ -12,8 +12,10 @@ D = Trans(x, y, z) Rot(rotation vector), the base's B D_base, the tool's T D_too
 What moves what is one number, the *order* along the chain: a virtual joint moves exactly the points of
 higher order.
 
-    base placement -1 | base link 0 | spring of link K 4K+1 | placement of joint k 4k-2 | its axis 4k-1
-    link moved by joint k 4k | flange and what is bolted to it 4N+2 | tool point 4N+3
+    base placement -1 | base link 0 | spring of link K 8K+1 | placement of joint k 8k-5 | its axis 8k-3
+    link moved by joint k 8k | flange and what is bolted to it 8N+4 | tool point 8N+5
+
+(a marker's own coordinates stand one before the marker).
 """
 
 from __future__ import annotations
@@ -148,27 +150,27 @@ class Chain:
 
 def joint_order(index: int) -> int:
     """Order of the axis of joint ``index`` (from 0)."""
-    return 4 * (index + 1) - 1
+    return 8 * (index + 1) - 3
 
 
 def placement_order(index: int) -> int:
     """Order of the fixed transform of joint ``index`` (from 0)."""
-    return 4 * (index + 1) - 2
+    return 8 * (index + 1) - 5
 
 
 def body_order(body: int) -> int:
     """Order of what is fixed to a body (0 is the base)."""
-    return 4 * body
+    return 8 * body
 
 
 def link_order(joints_before: int) -> int:
     """Order of the spring of the link after ``joints_before`` joints."""
-    return 4 * joints_before + 1
+    return 8 * joints_before + 1
 
 
 def flange_order(n_joints: int) -> int:
     """Order of the flange and of what is bolted to it."""
-    return 4 * n_joints + 2
+    return 8 * n_joints + 4
 
 
 def build_chain(robot: Robot, corrections: Corrections | None = None) -> Chain:

@@ -147,11 +147,11 @@ class ParameterSet:
         target = np.array([p.nominal for p in self.full]) - self.fixed
         if not len(self):
             return np.zeros(0)
-        return np.linalg.lstsq(self.matrix / scale[:, None], target / scale, rcond=None)[0]
+        return np.asarray(np.linalg.lstsq(self.matrix / scale[:, None], target / scale, rcond=None)[0])
 
     def expand(self, reduced: Floats) -> Floats:
         """Full values of reduced ones."""
-        return self.matrix @ np.asarray(reduced, dtype=float) + self.fixed
+        return np.asarray(self.matrix @ np.asarray(reduced, dtype=float) + self.fixed)
 
     def values(self, reduced: Floats) -> dict[str, float]:
         """Full values by name."""
@@ -159,7 +159,7 @@ class ParameterSet:
 
     def columns(self, full_columns: Floats) -> Floats:
         """Derivatives by the reduced unknowns from those by the full ones; parameters on the last axis."""
-        return full_columns @ self.matrix
+        return np.asarray(full_columns @ self.matrix)
 
     def fix(self, patterns: Iterable[str], values: Values | None = None) -> ParameterSet:
         """Hold reduced unknowns at given values (default: nominal)."""

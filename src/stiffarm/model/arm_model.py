@@ -1,0 +1,112 @@
+"""A robot with its effects, and the same at given values of its parameters.
+
+`ArmModel` knows what the unknowns are; `ArmModel.at(values)` puts numbers into them and gives an `Arm`: a chain
+whose constants carry the geometry, and the effects that bend it, ready for evaluation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+from stiffarm.errors import InputError, Problem, did_you_mean
+from stiffarm.model.chain import Chain, Corrections, Node, build_chain
+from stiffarm.model.effects import Effect, JointCompliance, default_effects
+from stiffarm.model.loads import Load, payload_weight, weights
+from stiffarm.model.parameters import Parameter, Values, with_priors
+from stiffarm.robot.arm import Robot, Vector3
+
+
+@dataclass(frozen=True)
+class ArmModel:
+    """A robot and its effects.
+
+    >>> from stiffarm.robot.arm import AxisPlacement, Joint
+    >>> model = ArmModel.of(Robot("one", (Joint("J1", "revolute", AxisPlacement(), compliance=1e-6),)))
+    >>> [p.name for p in model.parameters if p.elastic]
+    ['J1.compliance']
+    """
+
+    robot: Robot
+    effects: tuple[Effect, ...]
+
+    @staticmethod
+    def of(robot: Robot) -> ArmModel:
+        """The robot with every effect of its file."""
+        return ArmModel(robot, default_effects(robot))
+
+    def grouped(self, joint: str, angles: Iterable[float]) -> ArmModel:
+        """The model with the compliance of one joint grouped by its angles (rad or m)."""
+        groups = tuple(sorted(angles))
+        return ArmModel(
+            self.robot,
+            tuple(
+                JointCompliance(self.robot, joint, groups)
+                if isinstance(effect, JointCompliance) and effect.joint == joint
+                else effect
+                for effect in self.effects
+            ),
+        )
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Every parameter, with the priors of the robot file."""
+        plain = tuple(parameter for effect in self.effects for parameter in effect.parameters)
+        return with_priors(plain, ((p.parameter, p.sigma, p.unit) for p in self.robot.priors))
+
+    @cached_property
+    def nominal(self) -> dict[str, float]:
+        """Nominal values by name."""
+        return {p.name: p.nominal for p in self.parameters}
+
+    def at(self, values: Values | None = None) -> Arm:
+        """The arm with some parameters at other than nominal values."""
+        given = dict(values or {})
+        unknown = [name for name in given if name not in self.nominal]
+        if unknown:
+            raise InputError(
+                Problem(
+                    f"parameter {unknown[0]!r} does not exist for {self.robot.name}",
+                    next_step=did_you_mean(unknown[0], list(self.nominal)),
+                )
+            )
+        full = self.nominal | given
+        chain = build_chain(self.robot, merged(effect.corrections(full) for effect in self.effects))
+        return Arm(self, full, chain)
+
+
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """An `ArmModel` at given values."""
+
+    model: ArmModel
+    values: Values
+    chain: Chain
+    _nodes: dict[int, tuple[Node, ...]] = field(default_factory=dict, repr=False)
+
+    def nodes(self, effect: int) -> tuple[Node, ...]:
+        """Nodes of one effect, worked out when first asked for."""
+        if effect not in self._nodes:
+            self._nodes[effect] = self.model.effects[effect].nodes(self.chain, self.values)
+        return self._nodes[effect]
+
+    @property
+    def robot(self) -> Robot:
+        """The robot of the file."""
+        return self.model.robot
+
+    def weights(self, payload: tuple[float, Vector3] | None = None) -> tuple[Load, ...]:
+        """Weights of links, tool and, when given, of a payload (kg, centre in the flange frame in m)."""
+        own = weights(self.robot, self.chain)
+        return own if payload is None else (*own, payload_weight(self.robot, self.chain, *payload))
+
+
+def merged(corrections: Iterable[Corrections]) -> Corrections:
+    """All corrections as one; no two effects correct the same thing."""
+    total: dict[str, dict[Any, Any]] = {one.name: {} for one in fields(Corrections)}
+    for one in corrections:
+        for name, entries in total.items():
+            entries.update(getattr(one, name))
+    return Corrections(**total)

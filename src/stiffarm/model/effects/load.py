@@ -1,0 +1,101 @@
+"""Loads that are not exactly known: a gain common to all external wrenches, and a payload's mass and centre.
+
+    external wrench = load.gain * stated wrench
+    payload: weight payload.mass * g at (payload.x, payload.y, payload.z) of the flange frame
+
+The derivative of the loads by each of these is itself a load: the stated wrench; g at the centre; and, since
+moving a force F by a flange axis e only changes its moment, the couple e x F.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from stiffarm.model.chain import Chain
+from stiffarm.model.effects.effect import LoadEntry, Plain
+from stiffarm.model.loads import Load, payload_point
+from stiffarm.model.parameters import Parameter, Values
+from stiffarm.robot.arm import Robot, Vector3
+
+
+@dataclass(frozen=True)
+class LoadGain(Plain):
+    """``load.gain``: what multiplies every external wrench (1 when the load is known)."""
+
+    robot: Robot
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The one gain."""
+        return (Parameter("load.gain", "1", 1.0, scale=1e-2),)
+
+    def loads(self, chain: Chain, values: Values, loads: tuple[Load, ...]) -> tuple[Load, ...]:
+        """External wrenches times the gain."""
+        gain = values.get("load.gain", 1.0)
+        if gain == 1.0:
+            return loads
+        return tuple(_scaled(load, gain) if load.origin == "external" else load for load in loads)
+
+    def load_entries(self, chain: Chain, values: Values, loads: tuple[Load, ...]) -> Sequence[LoadEntry]:
+        """The stated external wrenches."""
+        return (LoadEntry(0, tuple(load for load in loads if load.origin == "external")),)
+
+
+def _scaled(load: Load, factor: float) -> Load:
+    torque = load.torque_world
+    return replace(
+        load, force_world=factor * load.force_world, torque_world=None if torque is None else factor * torque
+    )
+
+
+@dataclass(frozen=True)
+class PayloadMass(Plain):
+    """``payload.mass`` and ``payload.x`` .. ``.z``: an unknown mass bolted to the flange.
+
+    It counts where weights count: for positions, poses and touches, not for deflections.
+    """
+
+    robot: Robot
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Mass (kg) and centre (m, flange frame)."""
+        centre = tuple(Parameter(f"payload.{axis}", "m", scale=1e-2) for axis in "xyz")
+        return (Parameter("payload.mass", "kg", scale=1.0), *centre)
+
+    def _centre(self, values: Values) -> Vector3:
+        return (values.get("payload.x", 0.0), values.get("payload.y", 0.0), values.get("payload.z", 0.0))
+
+    def loads(self, chain: Chain, values: Values, loads: tuple[Load, ...]) -> tuple[Load, ...]:
+        """Adds the payload's weight."""
+        mass = values.get("payload.mass", 0.0)
+        if mass == 0.0 or not weights_count(loads):
+            return loads
+        force = mass * np.array(self.robot.gravity)[:, None]
+        return (*loads, Load(payload_point(self.robot, chain, self._centre(values)), force, origin="weight"))
+
+    def load_entries(self, chain: Chain, values: Values, loads: tuple[Load, ...]) -> Sequence[LoadEntry]:
+        """g at the centre; for the centre's coordinates, the difference of two opposite weights 1 m apart."""
+        if not weights_count(loads):
+            return ()
+        centre = np.array(self._centre(values))
+        gravity = np.array(self.robot.gravity)[:, None]
+        mass = values.get("payload.mass", 0.0)
+        here = Load(payload_point(self.robot, chain, tuple(centre)), gravity, origin="weight")
+        entries = [LoadEntry(0, (here,))]
+        for i in range(3):
+            moved = payload_point(self.robot, chain, tuple(centre + np.eye(3)[i]))
+            pair = (
+                Load(moved, mass * gravity, origin="weight"),
+                Load(here.point, -mass * gravity, origin="weight"),
+            )
+            entries.append(LoadEntry(i + 1, pair))
+        return entries
+
+
+def weights_count(loads: tuple[Load, ...]) -> bool:
+    """Whether the state is one in which weights bend the arm (it then carries at least one, perhaps zero)."""
+    return any(load.origin == "weight" for load in loads)

@@ -1,0 +1,171 @@
+"""Every column and every derivative of a column against central differences of the thing itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from stiffarm.model.arm_model import Arm, ArmModel
+from stiffarm.model.chain import build_chain
+from stiffarm.model.coupling import AxisTable, column_derivative, load_derivative
+from stiffarm.model.evaluate import predict, sensitivity
+from stiffarm.model.kernel import frames, jacobian, world_node, world_point
+from stiffarm.model.loads import Load, State, felt_loads
+from stiffarm.model.rotations import rotate, vector_of
+from stiffarm.robot.arm import BodyPoint, Link, Robot, Tool
+from stiffarm.robot.reading import read_robot
+
+ROBOTS = ("kr270", "kr500-rail", "kr500-rail-literal", "kr60", "ur10", "iiwa7")
+N = 2
+
+
+def loaded_robot(name: str) -> Robot:
+    """A packaged robot with every kind of effect: symmetric links, masses, markers on tool and arm."""
+    robot = read_robot(name)
+    links = tuple(
+        Link(after=after, template="symmetric", rpy=(0.1, -0.2, 0.3)) for after in ("base", *robot.joint_names)
+    )
+    joints = tuple(
+        replace(joint, mass=100.0 - 10 * k, com=(0.05, -0.1, 0.2), compliance=1e-6)
+        for k, joint in enumerate(robot.joints)
+    )
+    middle = robot.joint_names[2]
+    tool = Tool(
+        placement=robot.tool.placement,
+        load_points=(BodyPoint("hook", (0.3, 0.1, -0.2)), BodyPoint("elbow", (0.1, 0.2, 0.0), on=middle)),
+        markers=(BodyPoint("P1", (0.1, 0.2, 0.3)), BodyPoint("P4", (0.05, 0.1, -0.2), on=middle)),
+        mass=30.0,
+        com=(0.0, 0.05, 0.1),
+    )
+    return replace(robot, links=links, joints=joints, tool=tool, compensators=(), priors=())
+
+
+def random_values(model: ArmModel, seed: int) -> dict[str, float]:
+    """Every parameter away from nominal, as an arm in the shop would be; 6x6 springs positive definite."""
+    rng = np.random.default_rng(seed)
+    values = {}
+    for p in model.parameters:
+        if ".compliance[" in p.name:
+            row, column = p.name.split("[")[1].rstrip("]").split(",")
+            values[p.name] = p.scale * (rng.uniform(0.5, 1.0) if row == column else rng.uniform(-0.1, 0.1))
+        elif p.elastic:
+            values[p.name] = p.scale * rng.uniform(0.3, 3.0)
+        else:
+            values[p.name] = p.nominal + p.scale * rng.normal()
+    return values | {"payload.mass": 40.0, "payload.x": 0.1, "payload.y": -0.1, "payload.z": 0.2}
+
+
+def make_state(arm: Arm, seed: int) -> State:
+    rng = np.random.default_rng(seed)
+    q = rng.uniform(-1.5, 1.5, (arm.chain.n_joints, N))
+    loads = (
+        Load(arm.chain.point("hook"), rng.normal(size=(3, N)) * 2000.0, rng.normal(size=(3, N)) * 100.0),
+        Load(arm.chain.point("elbow"), rng.normal(size=(3, N)) * 500.0),
+    )
+    return State(q, (*loads, *arm.weights()))
+
+
+def at_values(model: ArmModel, values: dict[str, float], seed: int) -> tuple[Arm, State]:
+    """Loads are fixed in the world but their points move with the arm, so the state is rebuilt."""
+    arm = model.at(values)
+    return arm, make_state(arm, seed)
+
+
+def as_rotvec(rotation: np.ndarray, reference: np.ndarray) -> np.ndarray:
+    """Rotation vector of ``rotation`` relative to ``reference``, applied from the left."""
+    product = np.einsum("cin,cjn->ijn", rotation, reference)  # R R_ref^T, rows i, columns j
+    return vector_of(np.moveaxis(product, 1, 0))
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_every_column_against_finite_differences(name: str) -> None:
+    model = ArmModel.of(loaded_robot(name))
+    values = random_values(model, 1)
+    arm, state = at_values(model, values, 2)
+    names = [p.name for p in model.parameters]
+    points = ("P1", "P4", "tool")
+    found = {point: sensitivity(arm, state, point, names, rotation=True) for point in points}
+    for i, parameter in enumerate(model.parameters):
+        h = {"payload.mass": 1.0, "load.gain": 0.1}.get(parameter.name, parameter.scale * 0.1)
+        ends: dict[str, list[np.ndarray]] = {point: [] for point in points}
+        for shift in (-2 * h, -h, h, 2 * h):
+            moved_arm, moved_state = at_values(model, values | {parameter.name: values[parameter.name] + shift}, 2)
+            for point in points:
+                moved = predict(moved_arm, moved_state, point)
+                turned = as_rotvec(moved.rotation, found[point][0].rotation)
+                ends[point].append(np.concatenate([moved.position, turned]))
+        for point in points:
+            low2, low, high, high2 = ends[point]
+            truth = (low2 - 8 * low + 8 * high - high2) / (12 * h)
+            for part in (slice(0, 3), slice(3, 6)):
+                rounding = 1e-15 / h  # of a position of some metres
+                error = np.abs(found[point][1][i, part] - truth[part]).max()
+                limit = 1e-6 * np.abs(truth[part]).max() + 5 * rounding
+                assert error <= limit, f"{parameter.name} at {point} {part}: {error:.2e} > {limit:.2e}"
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_jacobian_is_the_derivative_by_joint_values(name: str) -> None:
+    robot = read_robot(name)
+    chain = build_chain(robot)
+    q = np.random.default_rng(3).uniform(-1.5, 1.5, (chain.n_joints, N))
+    _, columns = jacobian(chain, q, chain.point("tool"))
+    for k in range(chain.n_joints):
+        h = 1e-4
+        values = []
+        for shift in (-2, -1, 1, 2):
+            moved = q.copy()
+            moved[k] += shift * h
+            values.append(jacobian(chain, moved, chain.point("tool"))[0])
+        truth = (values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (12 * h)
+        assert np.abs(columns[k] - truth).max() <= 1e-9 * max(1.0, np.abs(truth).max())
+
+
+@pytest.mark.parametrize("name", ROBOTS)
+def test_derivatives_of_columns_and_of_loads_by_joint_values(name: str) -> None:
+    """The second derivatives that couple virtual joints, with forces and couples at two points."""
+    robot = replace(loaded_robot(name))
+    arm = ArmModel.of(robot).at()
+    chain = arm.chain
+    state = make_state(arm, 5)
+    joints = [chain.joint_node(k) for k in range(chain.n_joints)]
+
+    def table_at(q: np.ndarray) -> tuple[AxisTable, object]:
+        at = frames(chain, q)
+        nodes = [world_node(at, node) for node in joints]
+        felt = felt_loads(at, state.loads, nodes)
+        turning = [not prismatic for prismatic in chain.prismatic]
+        return AxisTable.of(nodes, [0] * len(nodes), turning, felt), world_point(at, chain.point("P1"))
+
+    def torque(table: AxisTable) -> np.ndarray:
+        moment = np.stack([f.moment for f in table.felt])
+        turning = np.einsum("min,min->mn", table.direction, moment)
+        sliding = np.einsum("min,min->mn", table.direction, table.force())
+        return np.where(table.turning > 0, turning, sliding)
+
+    here, point = table_at(state.q)
+    by_column, by_load = column_derivative(here, here, point), load_derivative(here, here)
+    h = 1e-4
+    for g in range(chain.n_joints):
+        columns, loads = [], []
+        for shift in (-2, -1, 1, 2):
+            moved = state.q.copy()
+            moved[g] += shift * h
+            table, p = table_at(moved)
+            columns.append(table.columns(p))
+            loads.append(torque(table))
+        for found, ends in ((by_column[g], columns), (by_load[g], loads)):
+            truth = (ends[0] - 8 * ends[1] + 8 * ends[2] - ends[3]) / (12 * h)
+            assert np.abs(found - truth).max() <= 1e-8 * max(1.0, np.abs(truth).max())
+
+
+def test_rotation_vectors_round_trip_up_to_half_a_turn() -> None:
+    rng = np.random.default_rng(0)
+    direction = rng.normal(size=(3, 200))
+    direction /= np.linalg.norm(direction, axis=0)
+    vector = direction * np.concatenate([np.linspace(0, np.pi - 1e-9, 150), np.logspace(-12, -1, 50)])
+    matrix = rotate(vector, np.broadcast_to(np.eye(3)[:, :, None], (3, 3, 200)))
+    assert np.abs(vector_of(matrix) - vector).max() < 1e-7
+    assert np.abs(vector_of(matrix)[:, 150:] - vector[:, 150:]).max() < 1e-15
