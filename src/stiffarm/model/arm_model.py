@@ -57,6 +57,11 @@ class ArmModel:
         return with_priors(plain, ((p.parameter, p.sigma, p.unit) for p in self.robot.priors))
 
     @cached_property
+    def bending(self) -> tuple[int, ...]:
+        """Indices of the effects that may bend."""
+        return tuple(i for i, effect in enumerate(self.effects) if any(p.elastic for p in effect.parameters))
+
+    @cached_property
     def nominal(self) -> dict[str, float]:
         """Nominal values by name."""
         return {p.name: p.nominal for p in self.parameters}

@@ -129,14 +129,9 @@ class _Chunk:
         return self._nodes[index]
 
     @cached_property
-    def bending(self) -> tuple[int, ...]:
-        """Effects that may bend."""
-        return tuple(i for i, effect in enumerate(self.effects) if any(p.elastic for p in effect.parameters))
-
-    @cached_property
     def felt(self) -> dict[int, tuple[Felt, ...]]:
         """Resultants by bending effect and node."""
-        return self.felt_of(self.loads, self.bending)
+        return self.felt_of(self.loads, self.arm.model.bending)
 
     def felt_of(self, loads: tuple[Load, ...], effects: tuple[int, ...]) -> dict[int, tuple[Felt, ...]]:
         """Resultants of some loads at the nodes of some effects."""
@@ -156,14 +151,14 @@ class _Chunk:
     @cached_property
     def torques(self) -> dict[int, Floats]:
         """Loads felt by the bending effects; the others feel nothing."""
-        return {i: self.torque(i, self.felt[i]) for i in self.bending}
+        return {i: self.torque(i, self.felt[i]) for i in self.arm.model.bending}
 
     @cached_property
     def twists(self) -> dict[int, Floats]:
         """Motions of the elastic axes, by effect that bends."""
         if not self.loads and self.state.joint_torque is None:
             return {}
-        found = {i: self.effects[i].twist(self.arm.values, self.state, self.torques[i]) for i in self.bending}
+        found = {i: self.effects[i].twist(self.arm.values, self.state, self.torques[i]) for i in self.arm.model.bending}
         return {i: twist for i, twist in found.items() if twist is not None}
 
     def column(self, index: int, axis: AxisOf) -> Floats | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,15 +31,15 @@ class Gear(Plain):
     robot: Robot
     joint: str
 
-    @property
+    @cached_property
     def _prismatic(self) -> bool:
         return self.robot.joints[self.robot.joint_index(self.joint)].kind == "prismatic"
 
-    @property
+    @cached_property
     def _others(self) -> tuple[str, ...]:
         return tuple(name for name in self.robot.joint_names if name != self.joint)
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """Offset, gain, sin, cos, then couplings to every other joint."""
         unit = "m" if self._prismatic else "rad"

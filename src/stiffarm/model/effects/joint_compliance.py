@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +31,11 @@ class JointCompliance(Plain):
     groups: tuple[float, ...] = ()
     """Rising joint values (rad or m) of the groups; a configuration belongs to the nearest."""
 
-    @property
+    @cached_property
     def _index(self) -> int:
         return self.robot.joint_index(self.joint)
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """``J.compliance``, or one per group."""
         joint = self.robot.joints[self._index]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,17 +49,17 @@ class LinkCompliance(Plain):
     robot: Robot
     link: Link
 
-    @property
+    @cached_property
     def joints_before(self) -> int:
         """K of ``linkK``: the number of joints before the link."""
         return 0 if self.link.after == "base" else self.robot.joint_index(self.link.after) + 1
 
-    @property
+    @cached_property
     def pairs(self) -> Pairs:
         """Positions of the unknowns."""
         return TEMPLATES[self.link.template]
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """``linkK.compliance[a,b]``."""
         known = self.link.compliance
@@ -78,6 +79,7 @@ class LinkCompliance(Plain):
         """Three slides, three turns."""
         return SIX_AXES
 
+    @cached_property
     def frame(self) -> Rigid:
         """Spring frame in the file's frame of the body before it (base: the chain's first frame)."""
         k = self.joints_before
@@ -93,14 +95,18 @@ class LinkCompliance(Plain):
 
     def nodes(self, chain: Chain, values: Values) -> tuple[Node, ...]:
         """The spring frame's three directions, for slides and for turns."""
-        node = chain.node(self.joints_before, self.frame(), link_order(self.joints_before))
+        node = chain.node(self.joints_before, self.frame, link_order(self.joints_before))
         return (Node(node.body, node.origin, np.concatenate([node.directions, node.directions]), node.order),)
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(p.name for p in self.parameters)
 
     def matrix(self, values: Values) -> Floats:
         """The 6x6 compliance (SI)."""
         k = np.zeros((6, 6))
-        for (i, j), parameter in zip(self.pairs, self.parameters, strict=True):
-            k[i, j] = values[parameter.name]
+        for (i, j), name in zip(self.pairs, self._names, strict=True):
+            k[i, j] = values[name]
             if self.link.template != "full":
                 k[j, i] = k[i, j]
         return k

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -27,7 +28,7 @@ class LoadGain(Plain):
 
     robot: Robot
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """The one gain."""
         return (Parameter("load.gain", "1", 1.0, scale=1e-2),)
@@ -60,7 +61,7 @@ class PayloadMass(Plain):
 
     robot: Robot
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """Mass (kg) and centre (m, flange frame)."""
         centre = tuple(Parameter(f"payload.{axis}", "m", scale=1e-2) for axis in "xyz")

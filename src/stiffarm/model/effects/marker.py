@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ class MarkerOffset(Plain):
     robot: Robot
     marker: str
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """Three coordinates; the file's are nominal."""
         nominal = next(p.xyz for p in self.robot.tool.markers if p.name == self.marker)

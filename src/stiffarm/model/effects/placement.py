@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,7 +76,7 @@ class PlacementError(Plain):
     robot: Robot
     owner: str
 
-    @property
+    @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """``owner.x`` .. ``owner.rz``."""
         return six_parameters(self.owner)
@@ -103,6 +104,10 @@ class PlacementError(Plain):
         """Each parameter moves its own axis."""
         return tuple(Entry(i, i) for i in range(6))
 
+    @cached_property
+    def _joint_transform(self) -> Rigid:
+        return chain_transforms(self.robot)[self.robot.joint_index(self.owner)].fixed
+
     def _frame(self, chain: Chain) -> tuple[int, Rigid, int]:
         """Body, uncorrected transform in the aligned frame of the body, order."""
         if self.owner == "base":
@@ -112,4 +117,4 @@ class PlacementError(Plain):
             aligned = Rigid(chain.align[n].T, np.zeros(3))
             return n, aligned @ flange_transform(self.robot) @ tool_transform(self.robot), flange_order(n)
         k = self.robot.joint_index(self.owner)
-        return k, Rigid(chain.align[k].T, np.zeros(3)) @ chain_transforms(self.robot)[k].fixed, placement_order(k)
+        return k, Rigid(chain.align[k].T, np.zeros(3)) @ self._joint_transform, placement_order(k)
