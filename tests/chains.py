@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from stiffarm.robot.arm import (
     AxisPlacement,
     BodyPoint,
+    Convention,
     DenavitHartenberg,
     Joint,
+    JointKind,
     Placement,
     Robot,
     Tool,
@@ -90,10 +92,10 @@ axes = st.one_of(
 
 @st.composite
 def robots(draw: st.DrawFn) -> Robot:
-    convention = draw(st.sampled_from(["dh", "mdh", "frames"]))
+    convention: Convention = draw(st.sampled_from(["dh", "mdh", "frames"]))
     joints = []
     for k in range(draw(st.integers(1, 8))):
-        kind = draw(st.sampled_from(["revolute", "revolute", "prismatic"]))
+        kind: JointKind = draw(st.sampled_from(["revolute", "revolute", "prismatic"]))
         if convention == "frames":
             geometry: Any = AxisPlacement(draw(placements), draw(axes), draw(angles))
         else:

@@ -505,7 +505,7 @@ def corrected(name: str) -> Matrix:
 def test_a_calibrated_file_in_another_reader(pinocchio: ModuleType, tmp_path: Path) -> None:
     original, output = saved(tmp_path, ARM), tmp_path / "calibrated.urdf"
     corrections = {"bolts": ((1e-3, 0.0, 0.0), (0.0, 0.0, 1e-3)), "rail": ((0.0, 1e-3, 0.0), (2e-3, 0.0, 0.0))}
-    write_calibrated_urdf(original, corrections, output)  # type: ignore[arg-type]
+    write_calibrated_urdf(original, corrections, output)
     robot = read_urdf(output)
     qs = configurations(robot, 5)
     poses = pinocchio_fk(pinocchio, output, robot.joint_names, qs, "tcp")
@@ -517,7 +517,7 @@ def test_a_calibrated_file_in_another_reader(pinocchio: ModuleType, tmp_path: Pa
 def test_a_zero_correction_changes_no_byte(tmp_path: Path) -> None:
     original, output = odd_file(tmp_path, "utf-8"), tmp_path / "calibrated.urdf"
     zero = ((0.0, 0.0, 0.0), (0.0, 0.0, 0.0))
-    write_calibrated_urdf(original, dict.fromkeys(CORRECTIONS, zero), output)  # type: ignore[arg-type]
+    write_calibrated_urdf(original, dict.fromkeys(CORRECTIONS, zero), output)
     assert output.read_bytes() == original.read_bytes()
     write_calibrated_urdf(original, {"tool": ((0.0, 0.0, 0.5), (0.0, 0.0, 0.0))}, output)
     assert output.read_bytes() == original.read_bytes().replace(b"'0 0 1'", b"'0.0 0.0 1.5'")
