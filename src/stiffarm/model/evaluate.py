@@ -66,18 +66,25 @@ def predict(arm: Arm, state: State, point: str) -> Prediction:
 
 
 def sensitivity(
-    arm: Arm, state: State, point: str, names: Collection[str], *, rotation: bool = False
+    arm: Arm,
+    state: State,
+    point: str,
+    names: Collection[str],
+    *,
+    rotation: bool = False,
+    deflection: bool = False,
 ) -> tuple[Prediction, Floats]:
     """Prediction and its derivatives by the named parameters.
 
     Columns are (parameters in the order of ``names``, 3, n) in m per unit of the parameter; with ``rotation``
     six components, the last three being the tool's rotation (rad, world frame, applied from the left).
+    With ``deflection`` they are those of the deflection and of its rotation vector instead.
     """
     order = {name: i for i, name in enumerate(names)}
     columns = np.zeros((len(order), 6 if rotation else 3, len(state)))
     predictions = []
     for rows in chunks(len(state), _chunk_size(arm, len(order))):
-        part = _Chunk(arm, state.part(rows), point)
+        part = _Chunk(arm, state.part(rows), point, deflection=deflection)
         predictions.append(part.prediction())
         part.fill(order, columns[:, :3, rows], columns[:, 3:, rows] if rotation else None)
     return _joined(predictions), columns
@@ -108,8 +115,9 @@ def _joined(parts: list[Prediction]) -> Prediction:
 class _Chunk:
     """Everything evaluated for one chunk of configurations, each thing once and when first asked for."""
 
-    def __init__(self, arm: Arm, state: State, point: str) -> None:
+    def __init__(self, arm: Arm, state: State, point: str, *, deflection: bool = False) -> None:
         self.arm, self.state, self.point_name = arm, state, point
+        self.deflection = deflection
         self.n = len(state)
         self.effects: tuple[Effect, ...] = arm.model.effects
         self.at: Frames = frames(arm.chain, state.q)
@@ -219,10 +227,11 @@ class _Chunk:
             return
         axis = self.effects[index].axes[entry.axis]
         elastic = self.effects[index].parameters[entry.parameter].elastic
-        column = self.column(index, axis)
+        shows = elastic or not self.deflection
+        column = self.column(index, axis) if shows else None
         if column is not None:
             columns[row] += column * entry.factor
-        turn = self.turn(index, axis) if entry.only_point is None else None
+        turn = self.turn(index, axis) if shows and entry.only_point is None else None
         if turns is not None and turn is not None:
             turns[row] += self._under_load(turn, elastic) * entry.factor
         if not coupled or elastic or not self._bends:
@@ -235,7 +244,7 @@ class _Chunk:
     def _under_load(self, turn: Floats, elastic: bool) -> Floats:
         """Rotation of the loaded tool (from the left) for one of the unloaded arm, or of its deflection."""
         bent = self.deflections[1]
-        if not bent.any():
+        if self.deflection or not bent.any():
             return turn
         return left_jacobian(bent, turn) if elastic else rotate(bent, turn)
 
