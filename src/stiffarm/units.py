@@ -19,8 +19,8 @@ class Unit:
 
     symbol: str
     dimension: str
-    """``length``, ``angle``, ``force``, ``torque``, ``time``, ``mass``, ``area``, ``pressure``,
-    ``temperature``, ``number`` or ``volume``."""
+    """``length``, ``angle``, ``force``, ``torque``, ``time``, ``mass``, ``area``, ``volume``, ``pressure``,
+    ``temperature``, ``number``, or one of the compliances."""
     factor: float
     """SI value of one such unit."""
 
@@ -50,6 +50,9 @@ UNITS: dict[str, Unit] = {
         Unit("Pa", "pressure", 1.0),
         Unit("degC", "temperature", 1.0),
         Unit("1", "number", 1.0),
+        Unit("rad/(N*m)", "turning compliance", 1.0),
+        Unit("m/N", "sliding compliance", 1.0),
+        Unit("rad/N", "mixed compliance", 1.0),
     )
 }
 

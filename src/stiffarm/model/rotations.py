@@ -30,6 +30,20 @@ def left_jacobian(vector: Floats, v: Floats) -> Floats:
     return np.asarray(v + second * once + third * cross(vector, once))
 
 
+def inverse_right_jacobian(vector: Floats, v: Floats) -> Floats:
+    """J_r(vector)^-1 applied to v (..., 3, n): log(Exp(vector) Exp(v)) = vector + J_r^-1 v to first order.
+
+    J_r^-1 = I + [p]/2 + (1/x^2 - (1 + cos x)/(2 x sin x)) [p]^2 with x = |p|.
+    """
+    x2 = dot(vector, vector)
+    x = np.sqrt(x2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        exact = 1.0 / x2 - (1.0 + np.cos(x)) / (2.0 * x * np.sin(x))
+    second = np.where(x < 0.05, 1 / 12 + x2 / 720, exact)
+    once = cross(vector, v)
+    return np.asarray(v + 0.5 * once + second * cross(vector, once))
+
+
 def _coefficients(vector: Floats) -> tuple[Floats, Floats, Floats]:
     """sin x/x, (1 - cos x)/x^2, (x - sin x)/x^3 for x = |vector|, exact at and near zero."""
     x2 = dot(vector, vector)

@@ -1,0 +1,134 @@
+"""Which columns of a design can be told apart, kept in an order of preference.
+
+Rows are whitened and columns scaled to unit length by the caller or here.  Columns are taken one after the other;
+what of a column is left after removing the span of those kept before is its *rest*.  A column that is zero moves
+nothing (it cannot be seen at all).  A column whose rest is rounding depends on earlier ones: it is not kept, and its
+coefficients over the kept ones say what it is merged with,
+
+    a_j = sum over kept i of c_ij a_i      so      x_i (found) = x_i + c_ij x_j.
+
+The dividing line between a small rest and rounding is the widest gap in the sorted rests, not a fixed number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+ZERO_COLUMN = 1e-12
+"""A column shorter than this, relative to what its parameter's scale moves at most, is zero."""
+ROUNDING = 1e-9
+"""Rests below this are candidates for rounding."""
+SMALL = 1e-4
+"""Rests above this are never taken for rounding."""
+
+
+@dataclass(frozen=True, eq=False)
+class Dependence:
+    """A column that follows from kept ones."""
+
+    column: int
+    on: tuple[int, ...]
+    """Kept columns it is a combination of."""
+    coefficients: tuple[float, ...]
+    """Original units: column = sum coefficient * kept column."""
+
+
+@dataclass(frozen=True, eq=False)
+class Selection:
+    """Columns kept, dependent and unseen."""
+
+    kept: tuple[int, ...]
+    dependent: tuple[Dependence, ...]
+    unseen: tuple[int, ...]
+    gap: float
+    """Smallest rest kept over largest rest dropped (over rounding when none was dropped)."""
+
+
+def triangle(rows: Floats) -> Floats:
+    """R factor: the same column geometry in as few rows as there are columns."""
+    return np.asarray(np.linalg.qr(rows, mode="r")) if rows.shape[0] > rows.shape[1] else rows
+
+
+def select_columns(rows: Floats, priority: Sequence[int], *, reference: Floats | None = None) -> Selection:
+    """Keep a largest independent set of columns, earlier ones of ``priority`` first.
+
+    ``rows`` are whitened; ``reference`` gives, per column, the length under which it counts as zero times
+    `ZERO_COLUMN` (default: the longest column).
+
+    >>> chosen = select_columns(np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 0.0], [1.0, 2.0, 0.0]]), [0, 1, 2])
+    >>> chosen.kept, chosen.dependent[0].on, chosen.unseen
+    ((0,), (0,), (2,))
+    """
+    r = triangle(np.asarray(rows, dtype=float))
+    length = np.linalg.norm(r, axis=0)
+    limit = ZERO_COLUMN * (np.full(len(length), length.max(initial=0.0)) if reference is None else reference)
+    seen = length > limit
+    unit = r / np.where(seen, length, 1.0)
+    order = [j for j in priority if seen[j]]
+    rest = _rests(unit, order)
+    border = _border(rest)
+    kept = [j for j, left in zip(order, rest, strict=True) if left > border]
+    if len(kept) < len(order):  # rests after a rounding one were taken against its noise: once more without it
+        kept, rest = _greedy(unit, order, border)
+    dropped = [j for j in order if j not in set(kept)]
+    small = [left for j, left in zip(order, rest, strict=True) if j in set(dropped)]
+    large = [left for j, left in zip(order, rest, strict=True) if j in set(kept)]
+    gap = min(large, default=1.0) / max([*small, 1e-16])
+    return Selection(
+        tuple(kept),
+        tuple(_dependence(unit, length, kept, j) for j in dropped),
+        tuple(int(j) for j in np.flatnonzero(~seen)),
+        float(gap),
+    )
+
+
+def _rests(unit: Floats, order: Sequence[int]) -> list[float]:
+    """Length of each column outside the span of all before it."""
+    if not order:
+        return []
+    ordered = unit[:, list(order)]
+    factor = np.asarray(np.linalg.qr(ordered, mode="r"))
+    rests = np.zeros(len(order))
+    rests[: factor.shape[0]] = np.abs(np.diag(factor))
+    return [float(x) for x in rests]
+
+
+def _greedy(unit: Floats, order: Sequence[int], border: float) -> tuple[list[int], list[float]]:
+    """Gram-Schmidt with a second pass, leaving out columns whose rest is under the border."""
+    basis = np.zeros((unit.shape[0], 0))
+    kept: list[int] = []
+    rests: list[float] = []
+    for j in order:
+        rest = unit[:, j] - basis @ (basis.T @ unit[:, j])
+        rest -= basis @ (basis.T @ rest)
+        size = float(np.linalg.norm(rest))
+        rests.append(size)
+        if size > border and basis.shape[1] < unit.shape[0]:
+            basis = np.column_stack([basis, rest / size])
+            kept.append(j)
+    return kept, rests
+
+
+def _border(rests: Sequence[float]) -> float:
+    """The dividing line: geometric middle of the widest gap that ends below `SMALL`."""
+    values = np.sort(np.maximum(np.array([*rests, 1.0]), 1e-17))
+    if values[0] > ROUNDING:
+        return ROUNDING
+    ratio = values[1:] / values[:-1]
+    ratio[values[:-1] > ROUNDING] = 0.0
+    ratio[values[1:] < ROUNDING * 1e-3] = 0.0
+    at = int(np.argmax(ratio))
+    return float(min(np.sqrt(values[at] * values[at + 1]), SMALL))
+
+
+def _dependence(unit: Floats, length: Floats, kept: Sequence[int], column: int) -> Dependence:
+    found = np.linalg.lstsq(unit[:, list(kept)], unit[:, column], rcond=None)[0]
+    big = [int(i) for i in np.flatnonzero(np.abs(found) > 1e-6)]
+    on = tuple(kept[i] for i in big)
+    return Dependence(column, on, tuple(float(found[i] * length[column] / length[kept[i]]) for i in big))

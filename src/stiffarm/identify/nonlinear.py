@@ -1,0 +1,129 @@
+"""Least squares in parameters and frames: Gauss-Newton on whitened rows, with a trust region when it is needed.
+
+With whitened residuals r and derivatives A of what is expected, prior rows L (m - x) appended, a step is the
+least-squares solution of A s = r by QR with columns scaled to unit length.  Calibration problems are nearly linear
+once frames and markers are started well (`stiffarm.identify.start`), so the full step is right and three or four
+suffice; when a step does not lower the criterion, scipy's trust-region solver takes over with the same exact
+derivatives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stiffarm.identify.system import Equations, Point, System
+
+Floats = NDArray[np.float64]
+Whiten = Callable[[Floats], Floats]
+"""Takes scalar rows (rows,) or (rows, columns) to rows of independent unit errors."""
+
+STEP_DONE = 1e-7
+"""A step is the last when it moves every whitened reading by less than this, root mean square."""
+MOST_STEPS = 25
+
+
+@dataclass(frozen=True, eq=False)
+class PriorRows:
+    """What is known of some unknowns before the data: (x - mean) / sigma."""
+
+    index: tuple[int, ...]
+    mean: Floats
+    sigma: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Where the least squares ended."""
+
+    at: Point
+    equations: Equations
+    """At ``at``, not whitened."""
+    iterations: int
+    converged: bool
+
+
+def solve_scaled(rows: Floats, right: Floats) -> Floats:
+    """Least squares by QR with columns scaled to unit length; rows must have full column rank."""
+    length = np.linalg.norm(rows, axis=0)
+    q, r = np.linalg.qr(rows / length)
+    return np.asarray(np.linalg.solve(r, q.T @ right) / length)
+
+
+def solve(
+    system: System,
+    start: Point,
+    names: Sequence[str],
+    whiten: Whiten,
+    priors: PriorRows | None = None,
+    first: Equations | None = None,
+) -> Solution:
+    """Least squares from a start; ``first`` are the equations there when they are known already."""
+    at, equations = start, first or system.equations(start, names)
+    cost = _cost(equations, whiten, priors, at, names)
+    for iteration in range(1, MOST_STEPS + 1):
+        rows, right = _augmented(equations, whiten, priors, at, names)
+        step = solve_scaled(rows, right)
+        size = float(np.sqrt(np.mean((rows @ step) ** 2)))
+        candidate = system.moved(at, names, step)
+        trial = system.equations(candidate, names)
+        trial_cost = _cost(trial, whiten, priors, candidate, names)
+        if not trial_cost <= cost * (1.0 + 1e-9):
+            return _trust_region(system, at, names, whiten, priors)
+        at, equations, cost = candidate, trial, trial_cost
+        if size < STEP_DONE * max(1.0, np.sqrt(cost / len(right))):
+            return Solution(at, equations, iteration, True)
+    return Solution(at, equations, MOST_STEPS, False)
+
+
+def _augmented(
+    equations: Equations, whiten: Whiten, priors: PriorRows | None, at: Point, names: Sequence[str]
+) -> tuple[Floats, Floats]:
+    rows, right = whiten(equations.columns), whiten(equations.residual)
+    if priors is None or not len(priors.index):
+        return rows, right
+    extra = np.zeros((len(priors.index), rows.shape[1]))
+    extra[range(len(priors.index)), priors.index] = 1.0 / priors.sigma
+    return np.vstack([rows, extra]), np.concatenate([right, _prior_residual(priors, at, names)])
+
+
+def _prior_residual(priors: PriorRows, at: Point, names: Sequence[str]) -> Floats:
+    here = np.array([at.values[names[i]] for i in priors.index])
+    return np.asarray((priors.mean - here) / priors.sigma)
+
+
+def _cost(equations: Equations, whiten: Whiten, priors: PriorRows | None, at: Point, names: Sequence[str]) -> float:
+    right = whiten(equations.residual)
+    total = float(right @ right)
+    if priors is not None and len(priors.index):
+        rest = _prior_residual(priors, at, names)
+        total += float(rest @ rest)
+    return total
+
+
+def _trust_region(
+    system: System, start: Point, names: Sequence[str], whiten: Whiten, priors: PriorRows | None
+) -> Solution:
+    """scipy's trust region reflective from a point where plain steps fail."""
+    from scipy.optimize import least_squares
+
+    def unknowns(x: Floats) -> tuple[Floats, Floats]:
+        at = system.moved(start, names, x)
+        rows, right = _augmented(system.equations(at, names), whiten, priors, at, names)
+        return rows, right
+
+    found = least_squares(
+        lambda x: -unknowns(x)[1],
+        np.zeros(len(names) + 6 * len(system.unknown_frames)),
+        jac=lambda x: unknowns(x)[0],
+        x_scale="jac",
+        xtol=1e-14,
+        ftol=1e-14,
+        gtol=1e-14,
+        max_nfev=200,
+    )
+    at = system.moved(start, names, found.x)
+    return Solution(at, system.equations(at, names), int(found.nfev), bool(found.status > 0))

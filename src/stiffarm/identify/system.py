@@ -1,0 +1,148 @@
+"""A campaign as scalar equations in the parameters and the setup frames, with exact derivatives.
+
+Each finite number that was read is one equation  read - expected(x) = error.  Unknown are the selected
+parameters and, for every setup whose frame is not given, six increments of its frame: a reading r of the setup
+moves by
+
+    d + w x (r - c)
+
+with c the centre of the setup's readings, so that shift and turn are as good as independent.  A rotation that was
+read has the residual log(Q_read Q_expected^T), whose derivative by a turn w of the expected one is -J_r^-1 w.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stiffarm.measure.campaign import OBSERVATIONS, Campaign
+from stiffarm.measure.observe import DIRECT, expected, expected_with_columns, given_frame, residual
+from stiffarm.model.arm_model import Arm, ArmModel
+from stiffarm.model.rotations import inverse_right_jacobian
+from stiffarm.robot.placement import Rigid, rotation_from_vector
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Where a solver stands: values of all parameters and frames of all setups."""
+
+    values: Mapping[str, float]
+    frames: Mapping[str, Rigid]
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """Residuals (read - expected) and derivatives of the expected, one row per scalar."""
+
+    residual: Floats
+    """(scalars,) m or rad."""
+    columns: Floats
+    """(scalars, parameters + 6 per unknown setup frame)."""
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """The scalar equations of a campaign for a model."""
+
+    model: ArmModel
+    campaign: Campaign
+    loads: str = "torque"
+
+    @cached_property
+    def take(self) -> tuple[Ints, Ints]:
+        """Component (0..5) and reading of each scalar: a reading's components stand together."""
+        readings = self.campaign.readings
+        direct = np.isin(readings.kind, [OBSERVATIONS.index(kind) for kind in DIRECT])
+        finite = np.isfinite(readings.value) & direct
+        positions = self.campaign.kind("position")
+        finite[3:, positions] = False
+        row, component = np.nonzero(finite.T)
+        return component, row
+
+    def __len__(self) -> int:
+        return len(self.take[0])
+
+    @cached_property
+    def unknown_frames(self) -> tuple[int, ...]:
+        """Setups whose frame is to be found: those with positions or poses and no frame in the campaign file."""
+        placed = ~self.campaign.kind("deflection")
+        used = set(np.unique(self.campaign.readings.setup[placed]).tolist())
+        return tuple(i for i, s in enumerate(self.campaign.setups) if i in used and given_frame(s) is None)
+
+    @cached_property
+    def centres(self) -> Floats:
+        """(3, setups) mean of what each setup read, m."""
+        readings = self.campaign.readings
+        centres = np.zeros((3, len(self.campaign.setups)))
+        for i in self.unknown_frames:
+            rows = (readings.setup == i) & ~self.campaign.kind("deflection")
+            centres[:, i] = np.nan_to_num(np.nanmean(readings.value[:3, rows], axis=1))
+        return centres
+
+    @property
+    def frame_names(self) -> tuple[str, ...]:
+        """Names of the frame unknowns, six for each unknown setup."""
+        return tuple(
+            f"{self.campaign.setups[i].name}.{axis}"
+            for i in self.unknown_frames
+            for axis in ("x", "y", "z", "rx", "ry", "rz")
+        )
+
+    def arm(self, at: Point) -> Arm:
+        """The arm at a point."""
+        return self.model.at(at.values)
+
+    def residual(self, at: Point) -> Floats:
+        """Read minus expected, one number per scalar."""
+        component, row = self.take
+        value = expected(self.arm(at), self.campaign, at.frames, self.loads).value
+        return np.asarray(residual(self.campaign, value)[component, row])
+
+    def equations(self, at: Point, names: Sequence[str]) -> Equations:
+        """Residuals and derivatives by the named parameters, then by the frames."""
+        component, row = self.take
+        found, columns = expected_with_columns(self.arm(at), self.campaign, names, at.frames, self.loads)
+        rest = residual(self.campaign, found.value)
+        columns = np.concatenate([columns, self._frame_columns(found.value)])
+        poses = np.flatnonzero(self.campaign.kind("pose"))
+        if len(poses):
+            turn = np.nan_to_num(rest[3:, poses])
+            columns[:, 3:, poses] = inverse_right_jacobian(turn, columns[:, 3:, poses])
+        return Equations(np.asarray(rest[component, row]), np.ascontiguousarray(columns[:, component, row].T))
+
+    def _frame_columns(self, value: Floats) -> Floats:
+        """(6 per unknown setup, 6, rows)"""
+        readings = self.campaign.readings
+        placed = ~self.campaign.kind("deflection")
+        out = np.zeros((6 * len(self.unknown_frames), 6, len(readings)))
+        for k, setup in enumerate(self.unknown_frames):
+            rows = np.flatnonzero((readings.setup == setup) & placed)
+            arm = value[:3, rows] - self.centres[:, setup, None]
+            for a in range(3):
+                b, c = (a + 1) % 3, (a + 2) % 3
+                out[6 * k + a, a, rows] = 1.0
+                out[6 * k + 3 + a, b, rows] = -arm[c]
+                out[6 * k + 3 + a, c, rows] = arm[b]
+                out[6 * k + 3 + a, 3 + a, rows] = 1.0
+        return out
+
+    def moved(self, at: Point, names: Sequence[str], step: Floats) -> Point:
+        """The point after a step in the named parameters and the frames."""
+        values = dict(at.values)
+        for name, change in zip(names, step, strict=False):
+            values[name] += float(change)
+        frames = dict(at.frames)
+        increments = step[len(names) :].reshape(-1, 6)
+        for setup, (shift, turn) in zip(self.unknown_frames, ((i[:3], i[3:]) for i in increments), strict=True):
+            name, centre = self.campaign.setups[setup].name, self.centres[:, setup]
+            turned = rotation_from_vector(turn)
+            about_centre = Rigid(turned, centre - turned @ centre + shift)
+            frames[name] = about_centre @ frames[name]
+        return Point(values, frames)
