@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from stiffarm.robot.arm import Placement, Vector3
+from stiffarm.robot.arm import JointKind, Placement, Vector3
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -191,6 +191,8 @@ class Campaign:
     """Unknown columns, kept as text, by header."""
     files: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    joint_kinds: tuple[JointKind, ...] = ()
+    """Kind of every joint (from the robot, else from the units of the file); empty = all revolute."""
 
     def kind(self, name: str) -> NDArray[np.bool_]:
         """Which readings are of the named observation kind."""

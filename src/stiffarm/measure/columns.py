@@ -1,0 +1,223 @@
+"""Which columns a campaign, a plan or a path may have, and which units each of them allows.
+
+A header is ``name[unit]``.  A name is either fixed (``x``), or a family and a member (``q.A1``,
+``force.hook.x``).  `meaning_of` says what a name stands for; `understand` holds a whole header against
+it and hands back the known columns with their factors to SI, and the names it does not know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from stiffarm.errors import InputError, Problem, did_you_mean, found_text
+from stiffarm.robot.arm import RESERVED_POINTS, JointKind, Robot
+from stiffarm.units import UNITS, split_header, units_of
+
+AXES = ("x", "y", "z")
+POSE = ("x", "y", "z", "rx", "ry", "rz")
+TEXTS = ("experiment", "visit", "setup", "load_point", "reference", "observation", "marker", "target", "target2")
+COUNTS = ("repeat", "sequence", "weight")
+
+_DIMENSIONS: dict[str, str] = {
+    "time": "time",
+    "force": "force",
+    "distance": "length",
+    "radius": "length",
+    "sigma.distance": "length",
+    "sigma.force": "force",
+    **{f"{cable}.{axis}": "length" for cable in ("cable1", "cable2") for axis in AXES},
+    **{f"{prefix}{axis}": "length" for prefix in ("", "sigma.") for axis in AXES},
+    **{f"{prefix}r{axis}": "angle" for prefix in ("", "sigma.") for axis in AXES},
+}
+_JOINT_FAMILIES = ("sigma.q", "q", "encoder", "approach", "joint_torque")
+_WRENCH_FAMILIES = ("force", "torque")
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What a column name stands for."""
+
+    dimensions: tuple[str, ...]
+    """Dimensions its unit may have; ``("number",)`` for counts, empty for text."""
+    joint: str | None = None
+    load_point: str | None = None
+
+
+@dataclass(frozen=True)
+class Column:
+    """A known column of a file."""
+
+    name: str
+    header: str
+    meaning: Meaning
+    factor: float
+    """SI value of one unit of the file."""
+
+    @property
+    def dimension(self) -> str:
+        """What the unit of the file measures (``text`` for text)."""
+        unit = split_header(self.header)[1]
+        return UNITS[unit].dimension if unit in UNITS else (*self.meaning.dimensions, "text")[0]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A header once understood."""
+
+    columns: Mapping[str, Column]
+    """Known columns by name, in the order of the file."""
+    unknown: tuple[str, ...]
+    """Headers nobody knows."""
+    joints: tuple[str, ...]
+    """The robot's joints, or those of the ``q.`` columns."""
+    joint_kinds: tuple[JointKind, ...]
+
+    def family(self, prefix: str) -> dict[str, Column]:
+        """Columns ``prefix.member`` by member."""
+        return {name.removeprefix(f"{prefix}."): c for name, c in self.columns.items() if name.startswith(f"{prefix}.")}
+
+
+def meaning_of(name: str, robot: Robot | None = None) -> Meaning | None:
+    """What a column name stands for, or None when nobody knows it.
+
+    >>> meaning_of("x").dimensions, meaning_of("q.A1").dimensions, meaning_of("colour")
+    (('length',), ('angle', 'length'), None)
+    """
+    if name in TEXTS:
+        return Meaning(())
+    if name in COUNTS:
+        return Meaning(("number",))
+    if name in _DIMENSIONS:
+        return Meaning((_DIMENSIONS[name],))
+    family, _, member = name.partition(".")
+    if family == "temperature" and member:
+        return Meaning(("temperature",))
+    if family in _WRENCH_FAMILIES:
+        point, _, axis = member.rpartition(".")
+        return Meaning((family,), load_point=point or None) if axis in AXES and point != "." else None
+    for prefix in _JOINT_FAMILIES:
+        joint = name.removeprefix(f"{prefix}.")
+        if joint and joint != name:
+            return Meaning(_joint_dimensions(prefix, joint, robot), joint=joint)
+    return None
+
+
+def _joint_dimensions(family: str, joint: str, robot: Robot | None) -> tuple[str, ...]:
+    if family == "approach":
+        return ("number",)
+    both = ("torque", "force") if family == "joint_torque" else ("angle", "length")
+    kinds = {} if robot is None else {j.name: j.kind for j in robot.joints}
+    return both if joint not in kinds else both[:1] if kinds[joint] == "revolute" else both[1:]
+
+
+def understand(headers: Sequence[str], robot: Robot | None, file: str) -> Layout:
+    """Hold a header against the known names; raise `InputError` for units, joints and load points that cannot be."""
+    columns: dict[str, Column] = {}
+    unknown: list[str] = []
+    problems: list[Problem] = []
+    for header in headers:
+        name, unit = split_header(header)
+        meaning = meaning_of(name, robot)
+        if meaning is None:
+            unknown.append(header)
+            continue
+        problem = _unit_problem(header, name, unit, meaning, file)
+        if problem is not None:
+            problems.append(problem)
+            continue
+        columns[name] = Column(name, header, meaning, UNITS[unit].factor if unit in UNITS else 1.0)
+    joints, kinds = _joints(columns, robot)
+    problems += [p for c in columns.values() for p in _name_problems(c, joints, robot, file)]
+    if problems:
+        raise InputError(problems)
+    return Layout(columns, tuple(unknown), joints, kinds)
+
+
+def _joints(columns: Mapping[str, Column], robot: Robot | None) -> tuple[tuple[str, ...], tuple[JointKind, ...]]:
+    if robot is not None:
+        return robot.joint_names, tuple(joint.kind for joint in robot.joints)
+    stated = {name[2:]: column.dimension for name, column in columns.items() if name.startswith("q.")}
+    return tuple(stated), tuple("prismatic" if dimension == "length" else "revolute" for dimension in stated.values())
+
+
+def _unit_problem(header: str, name: str, unit: str | None, meaning: Meaning, file: str) -> Problem | None:
+    if meaning.dimensions in ((), ("number",)):
+        if unit is None or (unit == "1" and meaning.dimensions):
+            return None
+        kind = "a count" if meaning.dimensions else "text"
+        what = f"column '{name}' is {kind} and carries no unit"
+        return Problem(what, file=file, row=1, column=header, found=found_text(unit), allowed=name)
+    dimension = None if unit is None else UNITS[unit].dimension if unit in UNITS else "nothing known"
+    if dimension in meaning.dimensions:
+        return None
+    allowed = units_of(*meaning.dimensions)
+    words = " or ".join(f"{'an' if d[0] in 'aeiou' else 'a'} {d}" for d in meaning.dimensions)
+    return Problem(
+        f"the unit of column '{header}' is " + ("missing" if unit is None else f"not {words}"),
+        file=file,
+        row=1,
+        column=header,
+        found=None if unit is None else found_text(unit),
+        allowed=" ".join(allowed),
+        next_step=f"Write for instance '{name}[{allowed[0]}]'",
+    )
+
+
+def _name_problems(column: Column, joints: tuple[str, ...], robot: Robot | None, file: str) -> list[Problem]:
+    """Joint and load point of a column must exist."""
+    problems = []
+    joint, point = column.meaning.joint, column.meaning.load_point
+    if joint is not None and joint not in joints:
+        problems.append(("joint", joint, joints))
+    if point is not None and robot is not None and point not in load_points_of(robot):
+        problems.append(("load point", point, load_points_of(robot)))
+    return [
+        Problem(
+            f"{what} '{name}' does not exist",
+            file=file,
+            row=1,
+            column=column.header,
+            found=found_text(name),
+            allowed=", ".join(known) or "none: there are no q. columns",
+            next_step=_capital(did_you_mean(name, known)),
+        )
+        for what, name, known in problems
+    ]
+
+
+def _capital(hint: str | None) -> str | None:
+    return None if hint is None else hint[0].upper() + hint[1:]
+
+
+def load_points_of(robot: Robot) -> tuple[str, ...]:
+    """Names a load point may have."""
+    return (*robot.load_point_names, *RESERVED_POINTS)
+
+
+def markers_of(robot: Robot) -> tuple[str, ...]:
+    """Names a marker may have."""
+    return (*robot.marker_names, *RESERVED_POINTS)
+
+
+def known_names(joints: Sequence[str], kind: Literal["campaign", "path"] = "campaign") -> tuple[str, ...]:
+    """Names a column may have, for hints."""
+    texts = TEXTS if kind == "campaign" else ("load_point", "marker")
+    families = _JOINT_FAMILIES if kind == "campaign" else ("q",)
+    wrench = [f"{family}.{axis}" for family in _WRENCH_FAMILIES for axis in AXES]
+    members = [f"{family}.{joint}" for family in families for joint in joints]
+    return (*texts, *COUNTS, *_DIMENSIONS, *wrench, *members, "temperature.room")
+
+
+def unknown_warning(layout: Layout, file: str) -> tuple[str, ...]:
+    """One sentence that names every column nobody knows (none when there is none)."""
+    if not layout.unknown:
+        return ()
+    known = known_names(layout.joints)
+    names = []
+    for header in layout.unknown:
+        hint = did_you_mean(split_header(header)[0], known)
+        names.append(f"'{header}'" + (f" ({hint})" if hint else ""))
+    plural = "columns" if len(names) > 1 else "column"
+    return (f"{file}: unknown {plural} kept as text: {', '.join(names)}.",)
