@@ -8,6 +8,10 @@ coefficients over the kept ones say what it is merged with,
     a_j = sum over kept i of c_ij a_i      so      x_i (found) = x_i + c_ij x_j.
 
 The dividing line between a small rest and rounding is the widest gap in the sorted rests, not a fixed number.
+
+Beside noise a column may be independent and still useless: with rows whitened, 1/(rest of the unscaled column) is the
+standard deviation its parameter would have if all later ones were known.  Where that exceeds what the parameter
+could be at all (``plausible``), the readings do not tell it, and keeping it only lets a fit wander.
 """
 
 from __future__ import annotations
@@ -37,6 +41,8 @@ class Dependence:
     """Kept columns it is a combination of."""
     coefficients: tuple[float, ...]
     """Original units: column = sum coefficient * kept column."""
+    sigma: float = np.inf
+    """Standard deviation it would have if kept, in units of its parameter; inf when exactly dependent."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +61,13 @@ def triangle(rows: Floats) -> Floats:
     return np.asarray(np.linalg.qr(rows, mode="r")) if rows.shape[0] > rows.shape[1] else rows
 
 
-def select_columns(rows: Floats, priority: Sequence[int], *, reference: Floats | None = None) -> Selection:
+def select_columns(
+    rows: Floats, priority: Sequence[int], *, reference: Floats | None = None, plausible: Floats | None = None
+) -> Selection:
     """Keep a largest independent set of columns, earlier ones of ``priority`` first.
 
     ``rows`` are whitened; ``reference`` gives, per column, the length under which it counts as zero times
-    `ZERO_COLUMN` (default: the longest column).
+    `ZERO_COLUMN` (default: the longest column); ``plausible`` the largest standard deviation worth keeping.
 
     >>> chosen = select_columns(np.array([[1.0, 2.0, 0.0], [0.0, 0.0, 0.0], [1.0, 2.0, 0.0]]), [0, 1, 2])
     >>> chosen.kept, chosen.dependent[0].on, chosen.unseen
@@ -74,15 +82,21 @@ def select_columns(rows: Floats, priority: Sequence[int], *, reference: Floats |
     rest = _rests(unit, order)
     border = _border(rest)
     kept = [j for j, left in zip(order, rest, strict=True) if left > border]
-    if len(kept) < len(order):  # rests after a rounding one were taken against its noise: once more without it
-        kept, rest = _greedy(unit, order, border)
+    least = np.zeros(len(length)) if plausible is None else 1.0 / (plausible * np.where(seen, length, 1.0))
+    useless = any(left <= least[j] for j, left in zip(order, rest, strict=True))
+    if len(kept) < len(order) or useless:  # rests after a dropped one were taken against it: once more without it
+        kept, rest = _greedy(unit, order, np.maximum(border, least))
+    rest_of = dict(zip(order, rest, strict=True))
+    if plausible is not None:
+        kept, weak = _without_weak(r, kept, plausible)
+        rest_of |= {j: 1.0 / (sigma * length[j]) for j, sigma in weak.items()}
     dropped = [j for j in order if j not in set(kept)]
-    small = [left for j, left in zip(order, rest, strict=True) if j in set(dropped)]
+    small = [rest_of[j] for j in dropped if rest_of[j] <= border]
     large = [left for j, left in zip(order, rest, strict=True) if j in set(kept)]
     gap = min(large, default=1.0) / max([*small, 1e-16])
     return Selection(
         tuple(kept),
-        tuple(_dependence(unit, length, kept, j) for j in dropped),
+        tuple(_dependence(unit, length, kept, j, rest_of[j] if rest_of[j] > border else 0.0) for j in dropped),
         tuple(int(j) for j in np.flatnonzero(~seen)),
         float(gap),
     )
@@ -99,8 +113,8 @@ def _rests(unit: Floats, order: Sequence[int]) -> list[float]:
     return [float(x) for x in rests]
 
 
-def _greedy(unit: Floats, order: Sequence[int], border: float) -> tuple[list[int], list[float]]:
-    """Gram-Schmidt with a second pass, leaving out columns whose rest is under the border."""
+def _greedy(unit: Floats, order: Sequence[int], border: Floats) -> tuple[list[int], list[float]]:
+    """Gram-Schmidt with a second pass, leaving out columns whose rest is under their border."""
     basis = np.zeros((unit.shape[0], 0))
     kept: list[int] = []
     rests: list[float] = []
@@ -109,10 +123,35 @@ def _greedy(unit: Floats, order: Sequence[int], border: float) -> tuple[list[int
         rest -= basis @ (basis.T @ rest)
         size = float(np.linalg.norm(rest))
         rests.append(size)
-        if size > border and basis.shape[1] < unit.shape[0]:
+        if size > border[j] and basis.shape[1] < unit.shape[0]:
             basis = np.column_stack([basis, rest / size])
             kept.append(j)
     return kept, rests
+
+
+def _without_weak(r: Floats, kept: list[int], plausible: Floats) -> tuple[list[int], dict[int, float]]:
+    """Kept columns less those that make a standard deviation implausible, the least wanted of each weak direction.
+
+    The standard deviations of all kept together are the row norms of R^-1; while one is implausible, the weakest
+    direction of the scaled triangle is found and the last column of the order that has a real share in it goes.
+    """
+    weak: dict[int, float] = {}
+    kept = list(kept)
+    while kept:
+        scaled = r[:, kept] * np.where(np.isfinite(plausible[kept]), plausible[kept], 1.0)
+        factor = np.linalg.qr(scaled / (length := np.linalg.norm(scaled, axis=0)), mode="r")
+        inverse = np.linalg.inv(factor) / length[:, None]
+        sigma = np.linalg.norm(inverse, axis=1)
+        bounded = np.isfinite(plausible[kept])
+        worst = int(np.argmax(np.where(bounded, sigma, 0.0)))
+        if not bounded[worst] or sigma[worst] <= 1.0:
+            break
+        share = np.abs(inverse @ inverse[worst]) / (sigma * sigma[worst])
+        candidates = [i for i in range(len(kept)) if bounded[i] and share[i] > 0.9]
+        last = candidates[-1]
+        weak[kept[last]] = float(sigma[last] * plausible[kept[last]])
+        del kept[last]
+    return kept, weak
 
 
 def _border(rests: Sequence[float]) -> float:
@@ -127,8 +166,9 @@ def _border(rests: Sequence[float]) -> float:
     return float(min(np.sqrt(values[at] * values[at + 1]), SMALL))
 
 
-def _dependence(unit: Floats, length: Floats, kept: Sequence[int], column: int) -> Dependence:
+def _dependence(unit: Floats, length: Floats, kept: Sequence[int], column: int, rest: float) -> Dependence:
     found = np.linalg.lstsq(unit[:, list(kept)], unit[:, column], rcond=None)[0]
-    big = [int(i) for i in np.flatnonzero(np.abs(found) > 1e-6)]
-    on = tuple(kept[i] for i in big)
-    return Dependence(column, on, tuple(float(found[i] * length[column] / length[kept[i]]) for i in big))
+    big = [int(i) for i in np.flatnonzero(np.abs(found) > max(1e-6, 0.05 if rest else 0.0))]
+    coefficients = tuple(float(found[i] * length[column] / length[kept[i]]) for i in big)
+    sigma = 1.0 / (rest * length[column]) if rest else np.inf
+    return Dependence(column, tuple(kept[i] for i in big), coefficients, float(sigma))

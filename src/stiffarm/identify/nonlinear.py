@@ -115,10 +115,16 @@ def _trust_region(
         rows, right = _augmented(system.equations(at, names), whiten, priors, at, names)
         return rows, right
 
+    def rest(x: Floats) -> Floats:
+        return -unknowns(x)[1]
+
+    def derivative(x: Floats) -> Floats:
+        return unknowns(x)[0]
+
     found = least_squares(
-        lambda x: -unknowns(x)[1],
+        rest,
         np.zeros(len(names) + 6 * len(system.unknown_frames)),
-        jac=lambda x: unknowns(x)[0],
+        jac=derivative,
         x_scale="jac",
         xtol=1e-14,
         ftol=1e-14,

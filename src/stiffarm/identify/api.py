@@ -1,0 +1,58 @@
+"""`stiffarm.identify`: from a robot and a campaign to a model whose intervals are true."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from stiffarm.identify.assemble import assemble, training_rms, versions
+from stiffarm.identify.estimate import Estimate, Provenance
+from stiffarm.identify.fit import fit_asked
+from stiffarm.identify.judge import validate, verdict
+from stiffarm.identify.options import Options
+from stiffarm.identify.unknowns import ask
+from stiffarm.measure.campaign import Campaign
+from stiffarm.measure.merging import read_campaigns
+from stiffarm.robot.arm import Robot
+from stiffarm.robot.reading import read_robot
+
+
+def identify(
+    robot: Robot | str | Path,
+    campaign: Campaign | str | Path | Sequence[str | Path],
+    options: Options | None = None,
+    *,
+    command: str = "",
+) -> Estimate:
+    """Identify geometry and elasticity of a robot from a campaign.
+
+    ``robot`` and ``campaign`` are objects, files or packaged names.  With ``options.holdout`` the model itself is
+    fitted without the readings kept back; folds refit it and the model is that of all readings.  Raises `InputError`
+    when the readings cannot be used at all.
+    """
+    options = options or Options()
+    arm = robot if isinstance(robot, Robot) else read_robot(robot)
+    files: dict[str, str] = {}
+    if not isinstance(campaign, Campaign):
+        paths = [campaign] if isinstance(campaign, str | Path) else list(campaign)
+        files = {Path(path).name: _sha256(path) for path in paths}
+        campaign = read_campaigns(paths, arm)
+    asked = ask(arm, campaign, options)
+    used = campaign
+    if options.holdout is not None:
+        from stiffarm.identify.holdout import split
+        from stiffarm.measure.subset import with_readings
+
+        used = with_readings(campaign, ~split(campaign, options.holdout, options.seed).judged)
+    found = fit_asked(asked, used, options)
+    holdout = validate(asked, campaign, options)
+    answer = verdict(found, holdout, training_rms(found))
+    origin = Provenance(versions(), options.seed, files, command)
+    estimate = assemble(found, options, holdout=holdout, verdict=answer, provenance=origin)
+    return replace(estimate, notes=(*campaign.warnings, *estimate.notes))
+
+
+def _sha256(path: str | Path) -> str:
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest() if Path(path).is_file() else ""

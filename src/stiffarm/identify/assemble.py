@@ -1,0 +1,237 @@
+"""From a fit to the estimate a user gets: intervals, classes, frames, domain, provenance.
+
+The covariance of a frame is found about the centre of its readings, where shift d and turn w are as good as
+independent; the frame's own translation moves by d + w x (t - c), so the stated one is carried to the origin.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stiffarm import __version__
+from stiffarm.identify.estimate import (
+    Class,
+    Domain,
+    Estimate,
+    FitSummary,
+    Held,
+    Holdout,
+    Outlier,
+    ParameterEstimate,
+    Provenance,
+    RobotText,
+    SetupEstimate,
+    Verdict,
+)
+from stiffarm.identify.fit import Fit
+from stiffarm.identify.options import Options
+from stiffarm.measure.campaign import Campaign
+from stiffarm.model.effects import JointCompliance
+from stiffarm.model.parameters import Parameter
+from stiffarm.robot.placement import skew, vector_from_rotation
+from stiffarm.robot.writing import robot_text
+
+Floats = NDArray[np.float64]
+
+
+def training_rms(found: Fit) -> float | None:
+    """Root mean square of the 3-D position residual of the fit, m."""
+    component, row = found.system.take
+    lengths = component < 3
+    if not lengths.any():
+        return None
+    squares = np.bincount(row[lengths], found.solution.equations.residual[lengths] ** 2)
+    return float(np.sqrt(squares.sum() / len(np.unique(row[lengths]))))
+
+
+def assemble(
+    found: Fit,
+    options: Options,
+    *,
+    holdout: Holdout | None,
+    verdict: Verdict,
+    outliers: Sequence[Outlier] = (),
+    provenance: Provenance | None = None,
+) -> Estimate:
+    """The estimate of a fit."""
+    n = len(found.names)
+    details = found.estimate.details
+    lack = details.lack_of_fit
+    dof = float(np.min(found.estimate.dof[:n], initial=np.inf))
+    return Estimate(
+        robot=_robot(found),
+        parameters=_parameters(found, options),
+        covariance_names=found.names,
+        covariance=tuple(tuple(map(float, row[:n])) for row in found.estimate.covariance[:n]),
+        dropped=tuple(Held(d.name, d.why) for d in found.dropped),
+        setups=_setups(found),
+        outliers=tuple(outliers),
+        fit=FitSummary(
+            n_rows=len(found.system.campaign.readings),
+            dof=dof if np.isfinite(dof) else None,
+            rms_m=training_rms(found),
+            estimator=found.estimate.estimator,
+            lack_of_fit=None
+            if lack is None
+            else {"F": lack.F, "dof_lack": lack.dof_lack, "dof_pure": lack.dof_pure, "p": lack.p_value},
+            rank=found.rank,
+            gap=float(min(found.selection.gap, 1e16)),
+            iterations=found.solution.iterations,
+        ),
+        domain=domain(found.system.campaign),
+        holdout=holdout,
+        verdict=verdict,
+        provenance=provenance or Provenance(versions(), options.seed),
+        notes=_notes(found),
+    )
+
+
+def versions() -> dict[str, str]:
+    """Versions that matter for a number."""
+    import scipy
+
+    return {
+        "stiffarm": __version__,
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "python": platform.python_version(),
+    }
+
+
+def _robot(found: Fit) -> RobotText:
+    groups = {
+        effect.joint: effect.groups
+        for effect in found.asked.model.effects
+        if isinstance(effect, JointCompliance) and effect.groups
+    }
+    robot = found.asked.model.robot
+    return RobotText(f"{robot.name}.robot.toml", robot_text(robot), groups)
+
+
+def _parameters(found: Fit, options: Options) -> tuple[ParameterEstimate, ...]:
+    known = {p.name: p for p in found.asked.model.parameters}
+    merged: dict[str, list[str]] = {name: [] for name in found.names}
+    for dropped in found.dropped:
+        for name in dropped.merged_into:
+            merged.get(name, []).append(dropped.name)
+    ends = found.estimate.intervals(options.level)
+    shift = found.estimate.values
+    fitted = {
+        name: _fitted(known[name], found.at.values[name], i, found, ends[i] - shift[i], tuple(merged[name]), options)
+        for i, name in enumerate(found.names)
+    }
+    held = {
+        d.name: ParameterEstimate(
+            d.name,
+            known[d.name].unit,
+            None if known[d.name].elastic else known[d.name].nominal,
+            known[d.name].nominal,
+            None,
+            None,
+            None,
+            options.level,
+            None,
+            "merged" if d.merged_into else "unobservable",
+            d.merged_into,
+        )
+        for d in found.dropped
+    }
+    return tuple((fitted | held)[name] for name in found.asked.names if name in fitted or name in held)
+
+
+def _fitted(
+    parameter: Parameter, value: float, i: int, found: Fit, ends: Floats, merged: tuple[str, ...], options: Options
+) -> ParameterEstimate:
+    std = float(found.estimate.sigma[i])
+    signal = abs(value if parameter.elastic else value - parameter.nominal)
+    nu = signal / std if std > 0 else np.inf
+    return ParameterEstimate(
+        parameter.name,
+        parameter.unit,
+        float(value),
+        parameter.nominal,
+        std,
+        float(value + ends[0]),
+        float(value + ends[1]),
+        options.level,
+        float(min(nu, 1e16)),
+        practical_class(nu, options.nu),
+        merged,
+    )
+
+
+def practical_class(nu: float, bounds: tuple[float, float]) -> Class:
+    """Negligible, uncertain or identifiable by the parameter-to-noise ratio.
+
+    >>> practical_class(3.0, (2.0, 5.0))
+    'uncertain'
+    """
+    low, high = bounds
+    return "negligible" if nu < low else "uncertain" if nu < high else "identifiable"
+
+
+def _setups(found: Fit) -> tuple[SetupEstimate, ...]:
+    system, n = found.system, len(found.names)
+    model, values = found.asked.model, found.at.values
+    setups = []
+    for i, setup in enumerate(system.campaign.setups):
+        frame = found.at.frames.get(setup.name)
+        if frame is None:
+            continue
+        covariance = None
+        if i in system.unknown_frames:
+            at = n + 6 * system.unknown_frames.index(i)
+            carry = np.eye(6)
+            carry[:3, 3:] = -skew(frame.translation - system.centres[:, i])
+            moved = carry @ found.estimate.covariance[at : at + 6, at : at + 6] @ carry.T
+            covariance = tuple(tuple(map(float, row)) for row in moved)
+        markers = tuple((m, tuple(values[f"tool.{m}.{a}"] for a in "xyz")) for m in model.robot.marker_names)
+        setups.append(
+            SetupEstimate(
+                setup.name,
+                tuple(map(float, frame.translation)),
+                tuple(map(float, vector_from_rotation(frame.rotation))),
+                markers,
+                tuple(values[f"tool.{a}"] for a in ("rx", "ry", "rz")),
+                covariance,
+            )
+        )
+    return tuple(setups)
+
+
+def domain(campaign: Campaign) -> Domain:
+    """Ranges of joints, torques, force and temperatures over the experiments that were read."""
+    used = np.unique(campaign.readings.experiment)
+    experiments = campaign.experiments
+    force = np.linalg.norm(experiments.wrench_world[:, :3].sum(axis=0), axis=0)
+    torque = experiments.joint_torque
+    return Domain(
+        _ranges(dict(zip(campaign.joints, experiments.q[:, used], strict=True))),
+        {} if torque is None else _ranges(dict(zip(campaign.joints, torque[:, used], strict=True))),
+        _ranges({"force": force[used]}).get("force"),
+        _ranges({name: values[used] for name, values in experiments.temperature.items()}),
+    )
+
+
+def _ranges(table: Mapping[str, Floats]) -> dict[str, tuple[float, float]]:
+    return {
+        name: (float(np.nanmin(values)), float(np.nanmax(values)))
+        for name, values in table.items()
+        if np.isfinite(values).any()
+    }
+
+
+def _notes(found: Fit) -> tuple[str, ...]:
+    notes = list(found.estimate.details.messages)
+    compliances = any(".compliance" in name for name in found.names)
+    campaign = found.system.campaign
+    if compliances and campaign.experiments.wrench_world.any() and "load.gain" not in found.names:
+        notes.append(
+            "the common scale of all compliances rests on the stated force being exact; "
+            "state [load] gain_sigma in the campaign file to carry its uncertainty into every interval"
+        )
+    return tuple(notes)

@@ -1,0 +1,68 @@
+"""Where a fit begins: nominal geometry, with frames, markers and tool rotation found from the readings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stiffarm.identify.start import Cloud, find_start
+from stiffarm.identify.system import Point, System
+from stiffarm.measure.campaign import DEFAULT_MARKER
+from stiffarm.measure.observe import expected, given_frame
+from stiffarm.model.chain import marker_frame
+from stiffarm.model.kernel import frames, world_vectors
+from stiffarm.model.rotations import matrix_of
+from stiffarm.robot.placement import Rigid, vector_from_rotation
+
+Floats = NDArray[np.float64]
+
+
+def begin(system: System, names: Sequence[str]) -> Point:
+    """A first point: frames of the setups, and those markers and tool rotations that are among the unknowns."""
+    campaign = system.campaign
+    given = ((setup.name, given_frame(setup)) for setup in campaign.setups)
+    frames_now = {name: frame for name, frame in given if frame is not None}
+    values = dict(system.model.nominal)
+    placed = np.flatnonzero(~campaign.kind("deflection") & np.isfinite(campaign.readings.value[:3]).all(axis=0))
+    placed = placed[np.isin(campaign.readings.setup[placed], system.unknown_frames)]
+    if not len(placed):
+        return Point(values, frames_now)
+    free = [name for name in campaign.markers if f"tool.{name}.x" in set(names)]
+    start = find_start(_cloud(system, placed, free))
+    for setup, frame in start.frames.items():
+        frames_now[campaign.setups[setup].name] = frame
+    for marker, place in start.markers.items():
+        for axis, number in zip("xyz", place, strict=True):
+            values[f"tool.{free[marker]}.{axis}"] = float(number)
+    if start.tool is not None and "tool.rx" in set(names):
+        for axis, number in zip(("rx", "ry", "rz"), vector_from_rotation(start.tool), strict=True):
+            values[f"tool.{axis}"] = float(number)
+    return Point(values, frames_now)
+
+
+def _cloud(system: System, rows: NDArray[np.int64], free: Sequence[str]) -> Cloud:
+    """Nominal placements beside the readings; a marker that is known goes in as its own position."""
+    campaign, chain = system.campaign, system.model.at().chain
+    readings = campaign.readings
+    experiments, member = np.unique(readings.experiment[rows], return_inverse=True)
+    at = frames(chain, np.ascontiguousarray(campaign.experiments.q[:, experiments]))
+    names = [campaign.markers[m] if m >= 0 else DEFAULT_MARKER for m in readings.marker[rows]]
+    marker = np.array([free.index(name) if name in free else -1 for name in names])
+    position = np.array(expected(system.model.at(), campaign, None, system.loads).world[:, rows])
+    rotation = np.zeros((3, 3, len(rows)))
+    for m in np.unique(marker[marker >= 0]):
+        mine = marker == m
+        body, frame, _ = marker_frame(system.model.robot, free[m])
+        aligned = Rigid(chain.align[body].T, np.zeros(3)) @ frame
+        turned = world_vectors(at.rotation[body], np.ascontiguousarray(aligned.rotation.T))
+        shift = world_vectors(at.rotation[body], aligned.translation[None, :])[0]
+        rotation[:, :, mine] = turned[:, :, member[mine]]
+        position[:, mine] = (at.origin[body] + shift)[:, member[mine]]
+    if not campaign.kind("pose").any():
+        return Cloud(position, rotation, readings.value[:3, rows], readings.setup[rows], marker)
+    tool = world_vectors(at.rotation[chain.n_joints], np.ascontiguousarray(chain.tool.rotation.T))[:, :, member]
+    read = matrix_of(readings.value[3:, rows])
+    read[:, :, ~campaign.kind("pose")[rows]] = np.nan
+    return Cloud(position, rotation, readings.value[:3, rows], readings.setup[rows], marker, read, tool)

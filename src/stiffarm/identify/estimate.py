@@ -1,0 +1,177 @@
+"""What an identification answers: numbers with their intervals, what was held and why, and whether to use it.
+
+An `Estimate` is the model file (`stiffarm-model/1`) as an object: immutable, SI, and equal to itself after writing
+and reading.  Parameters that could not be told are listed with their class and without a standard deviation; an
+elastic one that nothing bends has no value either, so that nobody takes the file's number for a finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Class = Literal["identifiable", "uncertain", "negligible", "merged", "unobservable"]
+Numbers = tuple[float, ...]
+Range = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class ParameterEstimate:
+    """One parameter that was asked for (SI)."""
+
+    name: str
+    unit: str
+    value: float | None
+    nominal: float
+    std: float | None
+    low: float | None
+    high: float | None
+    level: float | None
+    nu: float | None
+    """|value|/std for elastic parameters, |value - nominal|/std for the others."""
+    kind: Class
+    merged: tuple[str, ...] = ()
+    """For a fitted parameter those it stands for; for a held one those that stand for it."""
+
+
+@dataclass(frozen=True)
+class Held:
+    """A parameter that was asked for and not fitted."""
+
+    name: str
+    why: str
+
+
+@dataclass(frozen=True)
+class SetupEstimate:
+    """Frame of a setup (setup from world) and the tool as seen in it."""
+
+    name: str
+    xyz: Numbers
+    rotvec: Numbers
+    markers: tuple[tuple[str, Numbers], ...] = ()
+    tool_rotvec: Numbers | None = None
+    covariance: tuple[Numbers, ...] | None = None
+    """(6, 6) translation (m), then rotation from the left (rad); None for a frame that was given."""
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """A reading, marker or configuration that does not fit the rest."""
+
+    experiment: str
+    marker: str
+    evidence: str
+    action: str = "kept"
+
+
+@dataclass(frozen=True)
+class FitSummary:
+    """How the fit went."""
+
+    n_rows: int
+    dof: float | None
+    """Least degrees of freedom of a parameter's standard deviation; None when the noise is known."""
+    rms_m: float | None
+    """Root mean square of the 3-D position residual, m; None without positions."""
+    estimator: str
+    lack_of_fit: Mapping[str, float] | None
+    rank: int
+    gap: float | None
+    iterations: int
+
+
+@dataclass(frozen=True)
+class Domain:
+    """Where the model was learned; leaving it is warned of."""
+
+    joints: Mapping[str, Range] = field(default_factory=dict)
+    torque: Mapping[str, Range] = field(default_factory=dict)
+    force: Range | None = None
+    temperature: Mapping[str, Range] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Holdout:
+    """Errors on readings that were not fitted (root mean square of the 3-D position error, m)."""
+
+    rule: str
+    rows: int
+    rms_m: float | None
+    nominal_rms_m: float | None
+    geometry_rms_m: float | None = None
+    max_m: float | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether to use the model, and why."""
+
+    usable: bool
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where the model comes from."""
+
+    versions: Mapping[str, str] = field(default_factory=dict)
+    seed: int = 0
+    files: Mapping[str, str] = field(default_factory=dict)
+    """SHA-256 by file name."""
+    command: str = ""
+
+
+@dataclass(frozen=True)
+class RobotText:
+    """The robot file the model belongs to, carried whole."""
+
+    file: str
+    text: str
+    groups: Mapping[str, Numbers] = field(default_factory=dict)
+    """Joint values (rad, m) of grouped compliances, by joint."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """An identified model."""
+
+    robot: RobotText
+    parameters: tuple[ParameterEstimate, ...]
+    covariance_names: tuple[str, ...]
+    covariance: tuple[Numbers, ...]
+    dropped: tuple[Held, ...]
+    setups: tuple[SetupEstimate, ...]
+    outliers: tuple[Outlier, ...]
+    fit: FitSummary
+    domain: Domain
+    holdout: Holdout | None
+    verdict: Verdict
+    provenance: Provenance
+    notes: tuple[str, ...] = ()
+    """What the user should know of this fit, in sentences."""
+
+    def parameter(self, name: str) -> ParameterEstimate:
+        """One parameter by name."""
+        return next(p for p in self.parameters if p.name == name)
+
+    @property
+    def values(self) -> dict[str, float]:
+        """Values (SI) of every parameter that has one."""
+        return {p.name: p.value for p in self.parameters if p.value is not None}
+
+    def _repr_html_(self) -> str:
+        """A table for notebooks."""
+        head = "<tr><th>parameter</th><th>value</th><th>std</th><th>unit</th><th>class</th></tr>"
+        rows = "".join(
+            f"<tr><td>{p.name}</td><td>{_number(p.value)}</td><td>{_number(p.std)}</td><td>{p.unit}</td>"
+            f"<td>{p.kind}</td></tr>"
+            for p in self.parameters
+        )
+        verdict = "usable" if self.verdict.usable else "not usable"
+        return f"<p><b>{verdict}</b>: {'; '.join(self.verdict.reasons)}</p><table>{head}{rows}</table>"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.6g}"

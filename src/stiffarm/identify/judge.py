@@ -1,0 +1,178 @@
+"""Errors on readings that were not fitted, and the verdict they give.
+
+A model is judged beside the nominal robot (frames and tool fitted on the same training readings) and, when it has
+compliances, beside geometry alone.  Frames found in training are kept; a setup that was not in it has only its six
+numbers fitted on the readings judged.  Training residuals never decide: without readings kept back the verdict is no.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stiffarm.errors import InputError
+from stiffarm.identify.estimate import Holdout, Verdict
+from stiffarm.identify.fit import Fit, fit_asked
+from stiffarm.identify.holdout import Split, folds, split
+from stiffarm.identify.nonlinear import solve
+from stiffarm.identify.options import Options
+from stiffarm.identify.start import Cloud, find_start
+from stiffarm.identify.system import Point, System
+from stiffarm.identify.unknowns import Asked
+from stiffarm.measure.campaign import Campaign
+from stiffarm.measure.observe import expected
+from stiffarm.measure.subset import with_readings
+
+Floats = NDArray[np.float64]
+WORTH = 0.95
+"""A model must leave at most this share of the nominal error to be worth using."""
+OVERFIT = 2.0
+"""Held-out over training error beyond which a model has learned its own noise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Errors:
+    """3-D position errors (m) of judged readings."""
+
+    model: Floats
+    nominal: Floats
+    geometry: Floats | None
+
+
+def validate(asked: Asked, campaign: Campaign, options: Options) -> Holdout | None:
+    """Hold-out or folds as the options say; None when they say no."""
+    if options.holdout is not None:
+        splits: Iterable[Split] = [split(campaign, options.holdout, options.seed)]
+        rule = options.holdout
+    else:
+        if options.folds == 0:
+            return None
+        splits = list(folds(campaign, options.folds, options.seed))
+        rule = f"folds:{options.folds}"
+    errors = [found for one in splits if (found := _judged(asked, campaign, options, one)) is not None]
+    if not errors:
+        return None
+    model = np.concatenate([e.model for e in errors])
+    geometry = [e.geometry for e in errors if e.geometry is not None]
+    return Holdout(
+        rule,
+        len(model),
+        rms(model),
+        rms(np.concatenate([e.nominal for e in errors])),
+        rms(np.concatenate(geometry)) if geometry else None,
+        float(model.max()),
+    )
+
+
+def rms(errors: Floats) -> float:
+    """Root mean square, m."""
+    return float(np.sqrt(np.mean(errors**2)))
+
+
+def _judged(asked: Asked, campaign: Campaign, options: Options, one: Split) -> Errors | None:
+    train, test = with_readings(campaign, ~one.judged), with_readings(campaign, one.judged)
+    plain = replace(options, estimator="wls") if options.estimator in (None, "honest", "bootstrap") else options
+    try:
+        found = fit_asked(asked, train, plain)
+    except InputError:
+        return None
+    tool_only = _only(asked, tool=True)
+    nominal = _fit_or_start(tool_only, train, plain)
+    geometry = None
+    rigid = tuple(name for name in asked.names if ".compliance" not in name and not name.startswith("load."))
+    if 0 < len(rigid) < len(asked.names) and rigid != tool_only.names:
+        geometry = position_errors(
+            fit_asked(replace(asked, names=rigid, priors=_among(asked, rigid)), train, plain).at, asked, test, options
+        )
+    return Errors(
+        position_errors(found.at, asked, test, options), position_errors(nominal, asked, test, options), geometry
+    )
+
+
+def _only(asked: Asked, *, tool: bool) -> Asked:
+    names = tuple(name for name in asked.names if name.startswith("tool.")) if tool else ()
+    return replace(asked, names=names, priors=_among(asked, names))
+
+
+def _among(asked: Asked, names: Sequence[str]) -> dict[str, float]:
+    return {name: sigma for name, sigma in asked.priors.items() if name in set(names)}
+
+
+def _fit_or_start(asked: Asked, campaign: Campaign, options: Options) -> Point:
+    """A fit of the tool and frames, or the nominal point when there is nothing to fit."""
+    system = System(asked.model, campaign, options.loads)
+    if not asked.names and not system.unknown_frames:
+        from stiffarm.identify.begin import begin
+
+        return begin(system, ())
+    return fit_asked(asked, campaign, options).at
+
+
+def position_errors(at: Point, asked: Asked, campaign: Campaign, options: Options) -> Floats:
+    """3-D error (m) of each reading of a position or a deflection; unknown setups get their own frame first."""
+    system = System(asked.model, campaign, options.loads)
+    placed = with_frames(system, at)
+    value = expected(system.arm(placed), campaign, placed.frames, options.loads).value
+    rest = campaign.readings.value[:3] - value[:3]
+    seen = np.isfinite(rest)
+    used = seen.any(axis=0)
+    return np.asarray(np.sqrt(np.sum(np.where(seen, rest, 0.0) ** 2, axis=0))[used])
+
+
+def with_frames(system: System, at: Point) -> Point:
+    """The point with a frame for every setup of a campaign: unknown ones are fitted on its readings."""
+    missing = [i for i in system.unknown_frames if system.campaign.setups[i].name not in at.frames]
+    if not missing:
+        return at
+    campaign = system.campaign
+    rows = np.isin(campaign.readings.setup, missing) & ~campaign.kind("deflection")
+    own = with_readings(campaign, rows)
+    part = System(system.model, own, system.loads)
+    world = expected(system.arm(at), own, None, system.loads).world
+    whole = np.flatnonzero(np.isfinite(own.readings.value[:3]).all(axis=0))
+    cloud = Cloud(
+        world[:, whole],
+        np.zeros((3, 3, len(whole))),
+        own.readings.value[:3, whole],
+        own.readings.setup[whole],
+        np.full(len(whole), -1),
+    )
+    start = find_start(cloud)
+    frames = dict(at.frames) | {campaign.setups[i].name: frame for i, frame in start.frames.items()}
+    point = Point(at.values, frames)
+    solution = solve(part, point, (), lambda rows: rows)
+    return Point(at.values, dict(at.frames) | {n: f for n, f in solution.at.frames.items() if n not in at.frames})
+
+
+def verdict(found: Fit, holdout: Holdout | None, training_rms_m: float | None) -> Verdict:
+    """Usable or not, in words."""
+    if holdout is None:
+        return Verdict(False, ("no readings were kept back, so nothing says how well the model predicts",))
+    bad: list[str] = []
+    error, nominal = holdout.rms_m, holdout.nominal_rms_m
+    if error is None or nominal is None or not np.isfinite(error):
+        return Verdict(False, ("the readings kept back give no position error",))
+    if error > WORTH * nominal:
+        bad.append(
+            f"on readings not fitted it is no better than the nominal robot: {_mm(error)} against {_mm(nominal)}"
+        )
+    if training_rms_m and error > OVERFIT * training_rms_m and holdout.rows >= 10:
+        bad.append(
+            f"it fits its own readings ({_mm(training_rms_m)}) much better than others ({_mm(error)}): "
+            "too many parameters for these configurations"
+        )
+    if not found.solution.converged:
+        bad.append("the fit did not settle")
+    if bad:
+        return Verdict(False, tuple(bad))
+    good = [f"{_mm(error)} on {holdout.rows} readings not fitted ({holdout.rule}), nominal {_mm(nominal)}"]
+    if holdout.geometry_rms_m is not None:
+        good.append(f"geometry alone leaves {_mm(holdout.geometry_rms_m)}")
+    return Verdict(True, tuple(good))
+
+
+def _mm(metres: float) -> str:
+    return f"{metres * 1e3:.3g} mm" if metres >= 1e-6 else f"{metres * 1e6:.3g} um"

@@ -1,0 +1,230 @@
+"""The model file `NAME.model.json`: an `Estimate` as JSON, and back to an equal object.
+
+Keys are those of the format; what carries a unit carries it in the key (`rms[m]`).  Numbers that are not finite
+are null.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from stiffarm.errors import InputError, Problem, found_text
+from stiffarm.identify.estimate import (
+    Class,
+    Domain,
+    Estimate,
+    FitSummary,
+    Held,
+    Holdout,
+    Outlier,
+    ParameterEstimate,
+    Provenance,
+    RobotText,
+    SetupEstimate,
+    Verdict,
+)
+from stiffarm.measure.writing import replace_file
+
+FORMAT = "stiffarm-model/1"
+
+
+def document(estimate: Estimate) -> dict[str, Any]:
+    """The estimate as plain dicts and lists."""
+    e, holdout = estimate, estimate.holdout
+    return {
+        "format": FORMAT,
+        "robot": {"file": e.robot.file, "text": e.robot.text, "groups": _lists(e.robot.groups)},
+        "parameters": [_parameter(p) for p in e.parameters],
+        "covariance": {"names": list(e.covariance_names), "values": [_plain(row) for row in e.covariance]},
+        "dropped": [{"name": d.name, "why": d.why} for d in e.dropped],
+        "setups": [_setup(s) for s in e.setups],
+        "outliers": [
+            {"experiment": o.experiment, "marker": o.marker, "evidence": o.evidence, "action": o.action}
+            for o in e.outliers
+        ],
+        "fit": {
+            "n_rows": e.fit.n_rows,
+            "dof": _finite(e.fit.dof),
+            "rms[m]": _finite(e.fit.rms_m),
+            "estimator": e.fit.estimator,
+            "lack_of_fit": None if e.fit.lack_of_fit is None else dict(e.fit.lack_of_fit),
+            "rank": e.fit.rank,
+            "gap": _finite(e.fit.gap),
+            "iterations": e.fit.iterations,
+        },
+        "domain": {
+            "joints": _lists(e.domain.joints),
+            "torque": _lists(e.domain.torque),
+            "force": None if e.domain.force is None else list(e.domain.force),
+            "temperature": _lists(e.domain.temperature),
+        },
+        "holdout": None
+        if holdout is None
+        else {
+            "rule": holdout.rule,
+            "rows": holdout.rows,
+            "rms[m]": _finite(holdout.rms_m),
+            "nominal_rms[m]": _finite(holdout.nominal_rms_m),
+            "geometry_rms[m]": _finite(holdout.geometry_rms_m),
+            "max[m]": _finite(holdout.max_m),
+        },
+        "verdict": {"usable": e.verdict.usable, "reasons": list(e.verdict.reasons)},
+        "provenance": {
+            "versions": dict(e.provenance.versions),
+            "seed": e.provenance.seed,
+            "files": dict(e.provenance.files),
+            "command": e.provenance.command,
+        },
+        "notes": list(e.notes),
+    }
+
+
+def write_estimate(estimate: Estimate, path: Path) -> None:
+    """Write the model file, whole or not at all."""
+    replace_file(path, (json.dumps(document(estimate), indent=1, allow_nan=False) + "\n").encode())
+
+
+def read_estimate(path: str | Path) -> Estimate:
+    """Read a model file; InputError says what is wrong with it."""
+    file = str(path)
+    try:
+        data = json.loads(Path(path).read_bytes())
+    except OSError as error:
+        raise InputError(Problem("the model file cannot be read", file, found=str(error.strerror).lower())) from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise InputError(Problem("this is not a model file: not JSON", file, found=str(error)[:80])) from None
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        found = data.get("format") if isinstance(data, dict) else data
+        raise InputError(
+            Problem("this is not a model file", file, column="format", found=found_text(found), allowed=FORMAT)
+        )
+    try:
+        return estimate_of(data)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            Problem(
+                "the model file is damaged",
+                file,
+                found=f"{type(error).__name__}: {error}"[:80],
+                next_step="Write it again with stiffarm identify",
+            )
+        ) from None
+
+
+def estimate_of(data: Mapping[str, Any]) -> Estimate:
+    """The estimate a document stands for."""
+    robot = data["robot"]
+    text = RobotText(robot, "") if isinstance(robot, str) else _robot(robot)
+    fit, holdout, domain, origin = data["fit"], data.get("holdout"), data["domain"], data["provenance"]
+    return Estimate(
+        robot=text,
+        parameters=tuple(_parameter_of(p) for p in data["parameters"]),
+        covariance_names=tuple(data["covariance"]["names"]),
+        covariance=tuple(_numbers(row) for row in data["covariance"]["values"]),
+        dropped=tuple(Held(d["name"], d["why"]) for d in data["dropped"]),
+        setups=tuple(_setup_of(s) for s in data["setups"]),
+        outliers=tuple(
+            Outlier(o["experiment"], o["marker"], str(o["evidence"]), o["action"]) for o in data["outliers"]
+        ),
+        fit=FitSummary(
+            fit.get("n_rows", 0),
+            fit.get("dof"),
+            fit.get("rms[m]"),
+            fit.get("estimator", "none"),
+            fit.get("lack_of_fit"),
+            fit.get("rank", 0),
+            fit.get("gap"),
+            fit.get("iterations", 0),
+        ),
+        domain=Domain(
+            _ranges(domain.get("joints")),
+            _ranges(domain.get("torque")),
+            _range(domain.get("force")),
+            _ranges(domain.get("temperature")),
+        ),
+        holdout=None if holdout is None else _holdout_of(holdout),
+        verdict=Verdict(bool(data["verdict"]["usable"]), tuple(data["verdict"]["reasons"])),
+        provenance=Provenance(
+            origin.get("versions", {}), origin.get("seed", 0), origin.get("files", {}), origin.get("command", "")
+        ),
+        notes=tuple(data.get("notes", ())),
+    )
+
+
+def _robot(robot: Mapping[str, Any]) -> RobotText:
+    return RobotText(robot["file"], robot["text"], {k: _numbers(v) for k, v in robot.get("groups", {}).items()})
+
+
+def _holdout_of(holdout: Mapping[str, Any]) -> Holdout:
+    return Holdout(
+        holdout["rule"],
+        holdout["rows"],
+        holdout["rms[m]"],
+        holdout["nominal_rms[m]"],
+        holdout.get("geometry_rms[m]"),
+        holdout.get("max[m]"),
+    )
+
+
+def _parameter(p: ParameterEstimate) -> dict[str, Any]:
+    numbers = {key: _finite(getattr(p, key)) for key in ("std", "low", "high", "level", "nu")}
+    own = {"name": p.name, "unit": p.unit, "value": _finite(p.value), "nominal": p.nominal}
+    return {**own, **numbers, "class": p.kind, "merged": list(p.merged)}
+
+
+def _parameter_of(p: Mapping[str, Any]) -> ParameterEstimate:
+    numbers = (p["std"], p["low"], p["high"], p["level"], p["nu"])
+    kind: Class = p["class"] or "identifiable"
+    return ParameterEstimate(p["name"], p["unit"], p["value"], p["nominal"], *numbers, kind, tuple(p["merged"] or ()))
+
+
+def _setup(s: SetupEstimate) -> dict[str, Any]:
+    return {
+        "name": s.name,
+        "xyz": list(s.xyz),
+        "rotvec": list(s.rotvec),
+        "markers": {name: list(place) for name, place in s.markers},
+        "tool_rotvec": None if s.tool_rotvec is None else list(s.tool_rotvec),
+        "covariance": None if s.covariance is None else [list(row) for row in s.covariance],
+    }
+
+
+def _setup_of(s: Mapping[str, Any]) -> SetupEstimate:
+    covariance, tool = s.get("covariance"), s.get("tool_rotvec")
+    return SetupEstimate(
+        s["name"],
+        _numbers(s["xyz"]),
+        _numbers(s["rotvec"]),
+        tuple((name, _numbers(place)) for name, place in s.get("markers", {}).items()),
+        None if tool is None else _numbers(tool),
+        None if covariance is None else tuple(_numbers(row) for row in covariance),
+    )
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not math.isfinite(value) else value
+
+
+def _numbers(values: Sequence[float]) -> tuple[float, ...]:
+    return tuple(float(v) for v in values)
+
+
+def _plain(values: Sequence[float]) -> list[float | None]:
+    return [_finite(v) for v in values]
+
+
+def _lists(table: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
+    return {key: list(values) for key, values in table.items()}
+
+
+def _range(values: Sequence[float] | None) -> tuple[float, float] | None:
+    return None if values is None else (float(values[0]), float(values[1]))
+
+
+def _ranges(table: Mapping[str, Sequence[float] | None] | None) -> dict[str, tuple[float, float]]:
+    found = {key: _range(values) for key, values in (table or {}).items()}
+    return {key: values for key, values in found.items() if values is not None}

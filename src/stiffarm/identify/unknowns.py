@@ -1,0 +1,156 @@
+"""Which parameters an identification asks for, in the order in which they are kept when several say the same.
+
+Compliances of joints come first, then markers and tool, then each joint's own axis (its zero), then the remaining
+placement errors from the base outwards, then links, base and loads: what an engineer would rather read a number for
+is kept, and what only repeats it is held at nominal and said so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from stiffarm.errors import InputError, Problem
+from stiffarm.identify.options import Options
+from stiffarm.measure.campaign import DEFAULT_MARKER, Campaign
+from stiffarm.measure.observe import use_measured_torque
+from stiffarm.model.arm_model import ArmModel
+from stiffarm.model.chain import AXES
+from stiffarm.model.parameters import glob_match, select
+from stiffarm.robot.arm import AxisPlacement, Link, Robot
+
+_GROUPED = re.compile(r"^(?P<joint>[^.*?]+)\.compliance\[")
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A model and the parameters asked for, most wanted first."""
+
+    model: ArmModel
+    names: tuple[str, ...]
+    priors: dict[str, float]
+    """Standard deviation (SI) of those with a prior."""
+
+
+def ask(robot: Robot, campaign: Campaign, options: Options) -> Asked:
+    """The model and the unknowns that the options and the campaign call for."""
+    model = _grouped(ArmModel.of(_with_links(robot, options)), campaign, options)
+    wanted = [*_elastic(model, campaign, options), *_geometry(model, campaign, options)]
+    if options.select:
+        wanted += [p.name for p in select(model.parameters, options.select)]
+    held = {p.name for p in select(model.parameters, options.fix)} if options.fix else set()
+    names = _by_priority(robot, [name for name in dict.fromkeys(wanted) if name not in held])
+    sigma = {p.name: p.sigma for p in model.parameters if p.sigma is not None and p.name in set(names)}
+    if campaign.load_uncertainty.gain_sigma > 0 and _pulls(campaign) and any(".compliance" in n for n in names):
+        names = (*names, "load.gain") if "load.gain" not in names else names
+        sigma.setdefault("load.gain", campaign.load_uncertainty.gain_sigma)
+    return Asked(model, names, sigma)
+
+
+def _with_links(robot: Robot, options: Options) -> Robot:
+    """Every link elastic when links are asked for: those the file does not describe get a symmetric 6x6."""
+    if options.elastic != "links":
+        return robot
+    described = {link.after: link for link in robot.links}
+    return replace(robot, links=tuple(described.get(name, Link(name)) for name in ("base", *robot.joint_names)))
+
+
+def _grouped(model: ArmModel, campaign: Campaign, options: Options) -> ArmModel:
+    """Group a joint's compliance by its angles when a pattern names its groups."""
+    for pattern in options.select:
+        found = _GROUPED.match(pattern)
+        if found is None or found["joint"] not in model.robot.joint_names:
+            continue
+        used = np.unique(campaign.readings.experiment)
+        angles = np.unique(np.round(campaign.experiments.q[model.robot.joint_index(found["joint"]), used], 9))
+        if len(angles) > 60:
+            raise InputError(
+                Problem(
+                    f"{found['joint']} stands at too many angles to give each a compliance of its own",
+                    found=str(len(angles)),
+                    allowed="at most 60",
+                    next_step=f"Ask for {found['joint']}.compliance, or measure at a few angles of that joint",
+                )
+            )
+        model = model.grouped(found["joint"], angles.tolist())
+    return model
+
+
+def _pulls(campaign: Campaign) -> bool:
+    return bool(np.asarray(campaign.experiments.wrench_world).any())
+
+
+def has_loads(robot: Robot, campaign: Campaign, options: Options) -> bool:
+    """Whether anything bends the arm in a way that was stated or measured."""
+    if options.loads == "none":
+        return False
+    weighs = robot.tool.mass > 0 or any(joint.mass > 0 for joint in robot.joints)
+    weighs = weighs or any(setup.payload is not None for setup in campaign.setups)
+    placed = bool((~campaign.kind("deflection")).any())
+    return _pulls(campaign) or use_measured_torque(campaign, options.loads) or (weighs and placed)
+
+
+def _elastic(model: ArmModel, campaign: Campaign, options: Options) -> list[str]:
+    choice = options.elastic or ("joints" if has_loads(model.robot, campaign, options) else "none")
+    if choice == "none":
+        return []
+    if not has_loads(model.robot, campaign, options):
+        raise InputError(
+            Problem(
+                "compliances are asked for but nothing pulls on the arm",
+                found="no force, no joint torque, no mass in the robot file",
+                next_step="Add force columns to the campaign or masses to the robot file, or use --elastic none",
+            )
+        )
+    joints = [p.name for p in model.parameters if p.elastic and not p.name.startswith("link")]
+    links = [p.name for p in model.parameters if p.elastic and p.name.startswith("link")]
+    return joints + (links if choice == "links" else [])
+
+
+def _geometry(model: ArmModel, campaign: Campaign, options: Options) -> list[str]:
+    placed = ~campaign.kind("deflection")
+    choice = options.geometry or ("full" if placed.any() else "none")
+    if choice == "none":
+        return []
+    markers = {campaign.markers[m] if m >= 0 else DEFAULT_MARKER for m in np.unique(campaign.readings.marker[placed])}
+    known = set(model.robot.marker_names)
+    names = [f"tool.{marker}.{axis}" for marker in sorted(markers & known) for axis in "xyz"]
+    if DEFAULT_MARKER in markers:
+        names += [f"tool.{axis}" for axis in "xyz"]
+    if campaign.kind("pose").any():
+        names += [f"tool.{axis}" for axis in ("rx", "ry", "rz")]
+    if choice == "offsets":
+        return names + [f"{joint}.offset" for joint in model.robot.joint_names]
+    return names + [f"{joint}.{axis}" for joint in model.robot.joint_names for axis in AXES]
+
+
+def _by_priority(robot: Robot, names: Sequence[str]) -> tuple[str, ...]:
+    own = own_axis_names(robot)
+
+    def rank(name: str) -> int:
+        if name.startswith("link"):
+            return 5
+        if ".compliance" in name:
+            return 0
+        if glob_match(name, "tool.*") and not name.startswith("tool.r"):
+            return 1
+        if name.startswith("tool.r"):
+            return 2
+        if name in own:
+            return 3
+        return 6 if name.startswith(("base.", "load.", "payload.")) else 4
+
+    return tuple(sorted(names, key=rank))  # stable: the model's order within a rank
+
+
+def own_axis_names(robot: Robot) -> frozenset[str]:
+    """The parameter of each joint that moves its own zero: ``J.offset`` or the placement error along its axis."""
+    names = {f"{joint.name}.offset" for joint in robot.joints}
+    for joint in robot.joints:
+        axis = joint.geometry.axis if isinstance(joint.geometry, AxisPlacement) else (0.0, 0.0, 1.0)
+        main = int(np.argmax(np.abs(axis)))
+        names.add(f"{joint.name}.{AXES[main + (3 if joint.kind == 'revolute' else 0)]}")
+    return frozenset(names)
