@@ -1,0 +1,255 @@
+"""What prediction needs of a model: the arm at its identified values, their covariance, the frames of setups.
+
+A model is a file `NAME.model.json`, or a robot file or packaged name, which stands for its own values without
+a covariance.  In a model file ``robot`` is a packaged name, a path beside the model, or the robot file itself:
+``{"file": ..., "text": ..., "groups": {JOINT: [angles]}}``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+
+from stiffarm.errors import InputError, Problem, did_you_mean, found_text
+from stiffarm.model.arm_model import Arm, ArmModel
+from stiffarm.robot.arm import Robot
+from stiffarm.robot.library import is_path
+from stiffarm.robot.placement import Rigid, rotation_from_vector
+from stiffarm.robot.reading import parse_robot, read_robot
+
+Floats = NDArray[np.float64]
+FORMAT = "stiffarm-model/1"
+SUFFIX = ".json"
+
+Number = Annotated[float, BeforeValidator(lambda value: np.nan if value is None else value)]
+"""JSON has no word for what is not finite: such numbers are written as null."""
+Triple = tuple[Number, Number, Number]
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+
+class RobotTable(_Table):
+    """A robot carried in the model file."""
+
+    file: str = "robot"
+    text: str
+    groups: dict[str, list[float]] = {}
+
+
+class ParameterTable(_Table):
+    """One identified parameter."""
+
+    name: str
+    value: Number
+
+
+class CovarianceTable(_Table):
+    """Covariance of the parameters that were identified, SI."""
+
+    names: list[str]
+    values: list[list[Number]]
+
+
+class SetupTable(_Table):
+    """Frame (setup from world) and tool of one setup."""
+
+    name: str
+    xyz: Triple
+    rotvec: Triple
+    markers: dict[str, Triple] = {}
+    tool_rotvec: Triple | None = None
+    covariance: list[list[Number]] | None = None
+
+
+class VerdictTable(_Table):
+    """Whether the model may be used."""
+
+    usable: bool = True
+    reasons: list[str] = []
+
+
+class ModelTable(_Table):
+    """The parts of a model file used here."""
+
+    format: Literal["stiffarm-model/1"]
+    robot: str | RobotTable
+    parameters: list[ParameterTable]
+    covariance: CovarianceTable | None = None
+    setups: list[SetupTable] = []
+    verdict: VerdictTable = VerdictTable()
+
+
+@dataclass(frozen=True, eq=False)
+class KnownSetup:
+    """A setup whose frame the model knows."""
+
+    name: str
+    frame: Rigid
+    """Setup from world."""
+    values: Mapping[str, float] = field(default_factory=dict)
+    """Parameters that have their own value in this setup: markers, rotation of the tool."""
+    covariance: Floats | None = None
+    """(6, 6) of the frame's translation (m), then its rotation from the left (rad)."""
+
+
+@dataclass(frozen=True, eq=False)
+class KnownModel:
+    """An arm at its best known values, with what is known of their errors."""
+
+    file: str
+    model: ArmModel
+    values: Mapping[str, float]
+    covariance_names: tuple[str, ...] = ()
+    covariance: Floats = field(default_factory=lambda: np.zeros((0, 0)))
+    setups: tuple[KnownSetup, ...] = ()
+    unusable: str | None = None
+    """Why the model failed its validation; None when it did not."""
+
+    @property
+    def robot(self) -> Robot:
+        """The robot as its file describes it."""
+        return self.model.robot
+
+    def arm(self, setup: KnownSetup | None = None) -> Arm:
+        """The arm at the model's values, with those of a setup in their place."""
+        return self.model.at({**self.values, **(setup.values if setup else {})})
+
+    def nominal(self) -> Arm:
+        """The arm of the robot file."""
+        return self.model.at()
+
+    def setup(self, name: str) -> KnownSetup:
+        """A setup by name; `InputError` naming those there are."""
+        known = [setup.name for setup in self.setups]
+        if name not in known:
+            raise InputError(
+                Problem(
+                    f"the model knows no setup '{name}'",
+                    file=self.file,
+                    allowed=", ".join(known) or "none: this model has no setups",
+                    next_step=_capital(did_you_mean(name, known)) or "Leave --setup out for the world frame",
+                )
+            )
+        return self.setups[known.index(name)]
+
+
+def read_model(path_or_name: str | Path) -> KnownModel:
+    """The model of a file `NAME.model.json`, or a robot (file or packaged name) as its own model."""
+    if not str(path_or_name).lower().endswith(SUFFIX):
+        robot = read_robot(path_or_name)
+        return KnownModel(str(path_or_name), ArmModel.of(robot), {})
+    path = Path(path_or_name)
+    table = _table(path)
+    model = _model(table.robot, path)
+    values = {row.name: row.value for row in table.parameters if np.isfinite(row.value)}
+    covariance = table.covariance or CovarianceTable(names=[], values=[])
+    _check_names(path, model, values, "parameters")
+    _check_names(path, model, covariance.names, "covariance.names")
+    size = len(covariance.names)
+    return KnownModel(
+        str(path),
+        model,
+        values,
+        tuple(covariance.names),
+        _square(path, covariance.values, size, "covariance.values"),
+        tuple(_setup(path, model, setup) for setup in table.setups),
+        None if table.verdict.usable else "; ".join(table.verdict.reasons) or "no reason is given",
+    )
+
+
+def _table(path: Path) -> ModelTable:
+    data = _json(path)
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        found = found_text(data.get("format") if isinstance(data, dict) else data)
+        what = "this is not a model file of a known version"
+        raise InputError(Problem(what, file=str(path), column="format", found=found, allowed=f'"{FORMAT}"'))
+    try:
+        return ModelTable.model_validate(data)
+    except ValidationError as error:
+        raise InputError(
+            [
+                Problem(detail["msg"].lower(), str(path), None, _dotted(detail["loc"]), found_text(detail["input"]))
+                for detail in error.errors()
+            ]
+        ) from None
+
+
+def _dotted(path: tuple[str | int, ...]) -> str:
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return text.removeprefix(".")
+
+
+def _json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_bytes())
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        step = "Check the path; models are written by identify"
+        raise InputError(Problem("the model file cannot be read", str(path), found=reason, next_step=step)) from None
+    except json.JSONDecodeError as error:
+        what = f"this is not JSON ({error.msg.lower()})"
+        raise InputError(Problem(what, str(path), row=error.lineno, column=f"character {error.colno}")) from None
+    except UnicodeDecodeError:
+        raise InputError(Problem("this is not text in UTF-8", str(path))) from None
+
+
+def _model(robot: str | RobotTable, path: Path) -> ArmModel:
+    if isinstance(robot, RobotTable):
+        model = ArmModel.of(parse_robot(robot.text, f"{path} (robot)", path.parent))
+        for joint, angles in robot.groups.items():
+            model = model.grouped(joint, angles)
+        return model
+    beside = path.parent / robot
+    return ArmModel.of(read_robot(beside if is_path(robot) and beside.exists() else robot))
+
+
+def _check_names(path: Path, model: ArmModel, names: Mapping[str, float] | list[str], key: str) -> None:
+    known = list(model.nominal)
+    problems = [
+        Problem(
+            f"parameter '{name}' does not exist for {model.robot.name}",
+            file=str(path),
+            column=key,
+            next_step=_capital(did_you_mean(name, known)),
+        )
+        for name in names
+        if name not in model.nominal
+    ]
+    if problems:
+        raise InputError(problems)
+
+
+def _square(path: Path, rows: list[list[float]], size: int, key: str) -> Floats:
+    if any(len(row) != size for row in rows) or len(rows) != size:
+        what = "the covariance has another size than its names"
+        raise InputError(Problem(what, file=str(path), column=key, allowed=f"{size} rows of {size} numbers"))
+    return np.array(rows, dtype=float).reshape(size, size)
+
+
+def _setup(path: Path, model: ArmModel, table: SetupTable) -> KnownSetup:
+    """Markers of a setup replace those of the tool; its tool rotation is the correction ``tool.rx`` ..."""
+    values = {
+        f"tool.{marker}.{axis}": value
+        for marker, xyz in table.markers.items()
+        for axis, value in zip("xyz", xyz, strict=True)
+    }
+    if table.tool_rotvec is not None:
+        values |= dict(zip(("tool.rx", "tool.ry", "tool.rz"), table.tool_rotvec, strict=True))
+    key = f"setups[{table.name}]"
+    _check_names(path, model, values, key)
+    covariance = None if table.covariance is None else _square(path, table.covariance, 6, f"{key}.covariance")
+    frame = Rigid(rotation_from_vector(np.array(table.rotvec)), np.array(table.xyz))
+    return KnownSetup(table.name, frame, values, covariance)
+
+
+def _capital(hint: str | None) -> str | None:
+    return None if hint is None else hint[0].upper() + hint[1:]

@@ -1,0 +1,123 @@
+"""Published cases: the figures that must come out, and what their verdicts say."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import get_args
+
+import numpy as np
+import pytest
+
+from stiffarm.cli.main import main
+from stiffarm.papers import paper_000, paper_001, paper_002, paper_003
+from stiffarm.papers.items import PaperItem, Verdict
+from stiffarm.papers.registry import PAPERS, papers_named
+
+
+def found(paper: str, words: str) -> PaperItem:
+    (item,) = [item for item in papers_named([paper])[0].items() if words in item.item]
+    return item
+
+
+def test_every_item_is_complete() -> None:
+    for paper in PAPERS:
+        items = paper.items()
+        assert items
+        assert {item.paper for item in items} == {paper.name}
+        assert len({item.item for item in items}) == len(items)
+        assert all(item.why and not item.why.endswith(".") and item.verdict in get_args(Verdict) for item in items)
+
+
+def test_the_command_prints_each_item(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["papers", "--json"]) == 0
+    items = json.loads(capsys.readouterr().out)["items"]
+    assert len(items) == sum(len(paper.items()) for paper in PAPERS)
+    assert all(set(item) == {"paper", "item", "published", "ours", "unit", "verdict", "why"} for item in items)
+    assert main(["papers", "001", "003"]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    assert "not reproducible" in out
+
+
+def test_counts_of_parameters() -> None:
+    assert [item.ours for item in paper_000.items()[:3]] == [258.0, 153.0, 62.0]
+
+
+def test_ratios_of_practical_identifiability() -> None:
+    nu = paper_000.ratios(100.0, 25e-6, 0.25e-3)
+    for at, printed in paper_000.PRINTED_NU.items():
+        assert nu[at] == pytest.approx(printed, rel=0.003, abs=0.005)
+    assert np.count_nonzero(nu) == len(paper_000.PRINTED_NU)
+    assert paper_000.classes(nu) == "9/0/27"
+    assert paper_000.classes(np.array(paper_000.FITTED_NU)) == "9/1/26"
+
+
+@pytest.mark.parametrize(("reading", "published"), [("theta 4 + 90 deg", 0.066606), ("theta 4 as printed", 0.216347)])
+def test_criterion_of_the_published_design(reading: str, published: float) -> None:
+    item = found("001", f"criterion of the published design, n = 12, m0 = 3, {reading}")
+    assert item.ours == pytest.approx(published, rel=1e-4)
+    assert item.verdict == "not reproducible"
+
+
+def test_the_literal_reading_breaks_the_papers_own_constraint() -> None:
+    assert found("001", "lowest flange of the published design, theta 4 + 90 deg").verdict == "reproduced"
+    assert found("001", "lowest flange of the published design, theta 4 as printed").verdict == "wrong"
+
+
+def test_table_2_falls_as_one_over_root_n() -> None:
+    assert float(found("001", "Table II").ours or 1.0) < 0.01
+    assert len(paper_001.TABLE_2) == 8
+
+
+def test_the_spring_that_the_five_compliances_ask_for() -> None:
+    stiffness, kc, s0, relative_rms, force, torque = paper_002.fitted_spring()
+    assert 1e6 / kc == pytest.approx(0.137, abs=5e-4)
+    assert 1e3 * s0 == pytest.approx(464.0, abs=0.5)
+    assert 1e6 / stiffness == pytest.approx(0.305, abs=5e-4)
+    assert relative_rms == pytest.approx(0.074, abs=5e-4)
+    assert force == pytest.approx(2.1e6, rel=0.01)
+    assert torque > 20e3
+
+
+def test_levers_of_the_compensator_against_differences() -> None:
+    q, h = np.linspace(-2.5, 0.0, 7), 1e-5
+    ends = [paper_002.lever(q + sign * h) for sign in (1.0, -1.0)]
+    _, first, second = paper_002.lever(q)
+    assert (ends[0][0] - ends[1][0]) / (2 * h) == pytest.approx(first, rel=1e-7)
+    assert (ends[0][1] - ends[1][1]) / (2 * h) == pytest.approx(second, rel=1e-6)
+
+
+def test_joint_1_is_not_seen_by_a_hanging_load() -> None:
+    seen = paper_003.observation()
+    assert np.array_equal(seen.first, np.zeros_like(seen.first))
+    assert np.abs(seen.columns).max() > 1.0
+    blocks = np.abs(seen.columns).max(axis=(1, 2))
+    assert np.array_equal(blocks[:, :5] > 0, np.arange(5) == paper_003.GROUP[:, None])
+
+
+def test_the_observation_matrix_is_the_known_one() -> None:
+    known = np.loadtxt(Path(__file__).parent / "data" / "003_observation_matrix.csv", delimiter=",")
+    assert np.abs(paper_003.observation().columns.reshape(known.shape) - known).max() < 1e-6
+
+
+def test_no_design_gains_more_than_the_bound() -> None:
+    bound = paper_003.bound_on_gain(153 / 17)
+    assert bound == pytest.approx(4.5556, abs=1e-4)
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        gain = paper_003.true_gain(rng.standard_normal((15, 3, 3, 9)) * 10.0 ** rng.uniform(-1, 1, (15, 1, 1, 1)))
+        assert (gain >= 1.0 - 1e-12).all()
+        assert (gain <= bound).all()
+    own = paper_003.true_gain(paper_003.observation().columns)
+    assert 1.15 < own.min() < own.max() < 1.75
+
+
+def test_the_bound_is_reached() -> None:
+    """One parameter, two rows: the worst design makes the ordinary estimate as bad as the bound says."""
+    low, high = 17.0, 153.0
+    ratios = []
+    for weight in np.linspace(0.05, 0.95, 181):
+        x, s = np.sqrt([weight, 1.0 - weight]), np.array([high, low])
+        ratios.append(np.sqrt(np.sum((x * s) ** 2)) / np.sum(x**2) * np.sqrt(np.sum((x / s) ** 2)))
+    assert max(ratios) == pytest.approx(paper_003.bound_on_gain(high / low), rel=1e-3)
