@@ -16,6 +16,7 @@ from stiffarm.measure.covariance import cholesky3, noise_of, shared_groups, whit
 from stiffarm.measure.instruments import beam_covariance, reading_covariance
 from stiffarm.measure.points import read_points, seen_points
 from stiffarm.measure.references import resolve_references, unloaded_rows
+from stiffarm.papers.published_noise import published_noise
 from stiffarm.robot.arm import Placement
 from stiffarm.robot.placement import Rigid, rotation_from_vector, vector_from_rotation
 from virtual_plans import MODEL, assert_same_covariance, plan_of, sample_covariance
@@ -299,3 +300,15 @@ def test_white_shared_columns_are_those_of_the_white_rows() -> None:
         seen = white.shared(effect)
         assert np.allclose(seen.columns[:, :3], effect.columns[:, :3] / 2e-5, rtol=1e-12)
         assert not seen.columns[:, 3:].any()
+
+
+def test_the_published_table_is_that_of_deflections() -> None:
+    names = tuple(f"e{k + 1}" for k in range(15))
+    campaign = plan_of(15, {"experiment": np.arange(15)}, kind="deflection")
+    found = reading_covariance(campaign, published_noise(names)).position
+    deviations = 1e6 * np.sqrt(found[np.arange(3), np.arange(3)])
+    assert np.allclose(deviations[:, 0], (150.0, 64.0, 33.0))
+    assert np.allclose(deviations[:, 14], (90.0, 52.0, 50.0))
+    assert (round(deviations.min()), round(deviations.max())) == (17, 153)
+    with pytest.raises(InputError, match="15 experiments"):
+        published_noise([*names, "e16"])

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from stiffarm.errors import InputError, Problem, found_text
 from stiffarm.measure.campaign import OBSERVATIONS, Campaign, Readings
+from stiffarm.measure.checks import pack
 from stiffarm.measure.subset import with_readings
 from stiffarm.model.rotations import matrix_of, rotate, vector_of
 
@@ -69,19 +70,21 @@ def unloaded_rows(campaign: Campaign) -> Ints:
         open_rows = np.flatnonzero((readings.reference >= 0) & (found < 0))
         if not len(open_rows):
             break
-        wanted = np.stack([readings.reference[open_rows], *(c[open_rows] for c in (*must, *wish))])
-        there = np.stack([readings.experiment[readable], *(c[readable] for c in (*must, *wish))])
+        wanted = [readings.reference[open_rows], *(c[open_rows] for c in (*must, *wish))]
+        there = [readings.experiment[readable], *(c[readable] for c in (*must, *wish))]
         found[open_rows] = _first_match(wanted, there, readable)
     _check_found(campaign, found)
     return found
 
 
-def _first_match(wanted: Ints, there: Ints, rows: Ints) -> Ints:
-    """For each column of ``wanted`` the first of ``rows`` with that column in ``there``, or -1."""
-    codes = np.unique(np.concatenate([wanted, there], axis=1), axis=1, return_inverse=True)[1].reshape(-1)
+def _first_match(wanted: list[Ints], there: list[Ints], rows: Ints) -> Ints:
+    """For each entry of the columns ``wanted`` the first of ``rows`` with equal columns ``there``, or -1."""
+    keys = pack(*(np.concatenate(pair) for pair in zip(wanted, there, strict=True)))
+    codes = np.unique(keys, return_inverse=True)[1].reshape(-1)
     first = np.full(int(codes.max(initial=-1)) + 1, -1, dtype=np.int64)
-    first[codes[wanted.shape[1] :][::-1]] = rows[::-1]
-    return np.asarray(first[codes[: wanted.shape[1]]])
+    count = len(wanted[0])
+    first[codes[count:][::-1]] = rows[::-1]
+    return np.asarray(first[codes[:count]])
 
 
 def _check_found(campaign: Campaign, found: Ints) -> None:
