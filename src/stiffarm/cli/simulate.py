@@ -285,7 +285,7 @@ def _text(virtual: VirtualCampaign, files: Sequence[Path]) -> str:
         f"Instrument: {_words(campaign)}.",
     ]
     if len(virtual.outliers):
-        lines.append(f"Outliers: {len(virtual.outliers)} readings, listed in the truth file when one is asked for.")
+        lines.append(f"Outliers: {len(virtual.outliers)}, listed in the truth file when one is asked for.")
     return "\n".join([*lines, "Written:", *(f"  {path}" for path in files)])
 
 
