@@ -31,6 +31,8 @@ from stiffarm.identify.weights import claimed_gain, gain_bound
 
 LACK_LIMIT = 2.0
 SIGNIFICANCE = 0.1
+MOST_GROUPS = 400
+"""More variances than this are not estimated; the next coarser grouping is taken."""
 LEAST_DOF = 6.0
 """Every variance group must leave this many degrees of freedom beside parameters and effects of configurations ..."""
 LEAST_DOF_VISITS = 2.0
@@ -96,7 +98,7 @@ def honest(
 
 def honest_design(problem: LinearProblem) -> HonestDesign:
     """Variance groups and the shared effects whose variances this design can tell from those of the rows."""
-    offered = problem.shared or _default_effects(problem)
+    offered = problem.shared or offset_effects(problem)
     between = tuple(e for e in offered if not splits_replicates(problem, e))
     within = tuple(e for e in offered if splits_replicates(problem, e))
     groups = variance_groups(problem, between, within)
@@ -114,7 +116,7 @@ def variance_groups(
     left = 1.0 - _leverage(problem, between)
     left_visits = 1.0 - _leverage(problem, between + within) if within else left
     for kind, code in (("cell", problem.cell), ("axis", problem.axis)):
-        if code is None:
+        if code is None or int(code.max()) >= MOST_GROUPS:
             continue
         enough = np.bincount(code, left).min() >= LEAST_DOF - 1e-9
         if enough and np.bincount(code, left_visits).mean() >= LEAST_DOF_VISITS - 1e-9:
@@ -138,7 +140,7 @@ def _is_needed(test: LackOfFit | None, limit: float) -> bool:
     return test is None or limit <= test.F or test.p_value < SIGNIFICANCE
 
 
-def _default_effects(problem: LinearProblem) -> tuple[SharedEffect, ...]:
+def offset_effects(problem: LinearProblem) -> tuple[SharedEffect, ...]:
     """A random offset per configuration and axis, for callers who know no geometry."""
     if problem.configuration is None:
         return ()

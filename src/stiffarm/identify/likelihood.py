@@ -61,7 +61,10 @@ class Likelihood:
         self.width = reduction.components + 1
         owner = reduction.owner
         self.pair = (owner[:, :, None] * self.width + owner[:, None, :]).ravel()
-        self.one_hot = np.eye(self.width)[owner.ravel()][:, : reduction.components].T
+        order = np.argsort(owner.ravel(), kind="stable")
+        ends = np.cumsum(np.bincount(owner.ravel(), minlength=self.width))
+        self.owned = [order[a:b] for a, b in zip(np.r_[0, ends[:-2]], ends[:-1], strict=True)]
+        """Columns (flat over blocks) of each component."""
 
     def at(self, theta: Array) -> LikelihoodPoint:
         """Everything at once: likelihood, score, information, parameters."""
@@ -97,23 +100,28 @@ class Likelihood:
         inner = image.transpose(0, 2, 1) @ image
         pairs = np.bincount(self.pair, (gram * (gram - 2.0 * inner)).ravel(), minlength=self.width**2)
         columns = image.transpose(0, 2, 1).reshape(-1, p)
-        outer = (columns[:, :, None] * columns[:, None, :]).reshape(len(columns), p * p)
-        moments: Array = self.one_hot @ outer
-        information = 0.5 * (pairs.reshape(self.width, self.width)[:k, :k] + moments @ moments.T)
+        moments = np.empty((k, p, p))
+        for i, mine in enumerate(self.owned):
+            moments[i] = columns[mine].T @ columns[mine]
+        flat = moments.reshape(k, p * p)
+        information = 0.5 * (pairs.reshape(self.width, self.width)[:k, :k] + flat @ flat.T)
         groups = theta[: r.groups]
         score[: r.groups] += 0.5 * (self.pure / groups - r.pure_dof) / groups
         at = np.arange(r.groups)
         information[at, at] += 0.5 * r.pure_dof / groups**2
-        return np.asarray(score, dtype=float), information, moments.reshape(k, p, p)
+        return np.asarray(score, dtype=float), information, moments
 
     def _observed(self, theta: Array, Fw: Array, pull: Array, basis: Array) -> Array:
         """y' P V_i P V_j P y and its counterpart of pure error."""
         r = self.reduction
         blocks, m, f = Fw.shape
-        owned = self.one_hot.T.reshape(blocks, f, r.components)
-        applied = ((Fw * pull[:, None, :]) @ owned).reshape(blocks * m, r.components)
-        along = basis.T @ applied
-        found = applied.T @ applied - along.T @ along
+        pulled = (Fw * pull[:, None, :]).transpose(0, 2, 1).reshape(blocks * f, m)
+        applied = np.zeros((blocks, m, r.components))
+        for i, mine in enumerate(self.owned):
+            np.add.at(applied[:, :, i], mine // f, pulled[mine])
+        flat = applied.reshape(blocks * m, r.components)
+        along = basis.T @ flat
+        found = flat.T @ flat - along.T @ along
         groups, at = theta[: r.groups], np.arange(r.groups)
         found[at, at] += self.pure / groups**3
         return np.asarray(found)

@@ -78,8 +78,8 @@ class LinearEstimate:
     claimed_gain_bound: float | None = None
     """Largest gain over ordinary least squares that the row variances assumed allow for any design; None when
     rows are not taken as independent, where there is no such bound."""
-    limits: tuple[Array, Array, float] | None = None
-    """Lower and upper ends at one level where they do not follow from t (bootstrap)."""
+    studentised: Array | None = None
+    """(draws, parameters) sorted |t| of bootstrap draws; where their quantile exceeds that of t it takes its place."""
 
     @property
     def sigma(self) -> Array:
@@ -93,7 +93,8 @@ class LinearEstimate:
         >>> estimate.intervals(0.95).round(2).tolist()
         [[-0.96, 2.96]]
         """
-        if self.limits is not None and self.limits[2] == level:
-            return np.stack(self.limits[:2], axis=1)
-        half = t_quantile(level, self.dof) * self.sigma
+        factor = t_quantile(level, self.dof)
+        if self.studentised is not None:
+            factor = np.maximum(factor, np.quantile(self.studentised, level, axis=0, method="higher"))
+        half = factor * self.sigma
         return np.stack([self.values - half, self.values + half], axis=1)

@@ -153,7 +153,7 @@ class LinearProblem:
 
 def rigid_effects(
     name: str, direction_world: Array, point_world_m: Array, group: ArrayLike
-) -> tuple[SharedEffect, SharedEffect]:
+) -> tuple[SharedEffect, ...]:
     """Random translation and rotation of the tool, shared by the rows of each group.
 
     ``direction_world`` (rows, 3) is the unit vector along which a row reads, ``point_world_m`` (rows, 3) the point it
