@@ -17,16 +17,22 @@ import typer
 
 from stiffarm import __version__
 from stiffarm.cli.common import show_problems
+from stiffarm.cli.compare import compare
 from stiffarm.cli.demo import demo
+from stiffarm.cli.identify import identify
 from stiffarm.cli.papers import papers
 from stiffarm.cli.predict import predict
 from stiffarm.cli.robot import robot_app
 from stiffarm.cli.simulate import simulate
+from stiffarm.cli.validate import validate
 from stiffarm.errors import InputError, StiffarmWarning
 
 COMMANDS: tuple[Callable[..., Any] | typer.Typer, ...] = (
     robot_app,
     simulate,
+    identify,
+    validate,
+    compare,
     predict,
     papers,
     demo,

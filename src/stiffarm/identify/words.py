@@ -1,0 +1,78 @@
+"""An estimate in words and tables: verdict first, then what was found, what was held, and what to do about it."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+
+from stiffarm.identify.estimate import Estimate, ParameterEstimate
+
+_SHOWN = {"m": (1e3, "mm"), "rad": (1e3, "mrad"), "rad/(N*m)": (1e6, "urad/(N m)"), "m/N": (1e6, "um/N")}
+_ROW = "{:<24} {:>11} {:>11} {:<11} {}"
+
+
+def estimate_text(estimate: Estimate) -> str:
+    """The estimate for a terminal, at most 80 columns."""
+    e = estimate
+    lines = [f"{'USABLE' if e.verdict.usable else 'NOT USABLE'}", *(f"  - {r}" for r in e.verdict.reasons), ""]
+    fit = e.fit
+    rms = "" if fit.rms_m is None else f", residual {fit.rms_m * 1e3:.4g} mm (on what was fitted)"
+    lines.append(f"{fit.n_rows} readings, {fit.rank} unknowns, estimator {fit.estimator}{rms}")
+    if fit.lack_of_fit is not None and fit.lack_of_fit["F"] > 2:
+        lines.append(
+            f"lack of fit: F = {fit.lack_of_fit['F']:.3g}; the model misses by more than repeats scatter, "
+            "intervals allow for it"
+        )
+    lines += ["", _ROW.format("parameter", "value", "+- std", "unit", "class"), "-" * 72]
+    lines += [_line(p) for p in e.parameters if p.std is not None]
+    held = [p for p in e.parameters if p.std is None]
+    if held:
+        lines += ["", f"held ({len(held)}):"]
+        why = {d.name: d.why for d in e.dropped}
+        lines += [f"  {p.name}: {why.get(p.name, 'held')}" for p in held]
+    if e.outliers:
+        lines += ["", f"do not fit the rest ({len(e.outliers)}; {e.outliers[0].action}):"]
+        lines += [f"  {o.experiment} {o.marker}: {o.evidence}" for o in e.outliers[:20]]
+    return "\n".join(_wrapped(line) for line in lines) + "\n"
+
+
+def _line(p: ParameterEstimate) -> str:
+    factor, unit = _SHOWN.get(p.unit, (1.0, p.unit))
+    assert p.value is not None
+    assert p.std is not None
+    return _ROW.format(p.name, f"{p.value * factor:.5g}", f"{p.std * factor:.2g}", unit, p.kind)
+
+
+def _wrapped(line: str, width: int = 80) -> str:
+    if len(line) <= width:
+        return line
+    own = line[: len(line) - len(line.lstrip())]
+    return "\n".join(textwrap.wrap(line, width, initial_indent=own, subsequent_indent=own + "    "))
+
+
+def estimate_html(estimate: Estimate) -> str:
+    """The same as a small page that opens anywhere."""
+    e = estimate
+    verdict = "usable" if e.verdict.usable else "not usable"
+    reasons = "".join(f"<li>{html.escape(reason)}</li>" for reason in e.verdict.reasons)
+    rows = "".join(
+        f"<tr><td>{html.escape(p.name)}</td><td>{_shown(p, p.value)}</td><td>{_shown(p, p.std)}</td>"
+        f"<td>{_shown(p, p.low)}</td><td>{_shown(p, p.high)}</td><td>{_SHOWN.get(p.unit, (1.0, p.unit))[1]}</td>"
+        f"<td>{p.kind}</td></tr>"
+        for p in e.parameters
+    )
+    held = "".join(f"<li><b>{html.escape(d.name)}</b>: {html.escape(d.why)}</li>" for d in e.dropped)
+    head = "".join(f"<th>{h}</th>" for h in ("parameter", "value", "std", "low", "high", "unit", "class"))
+    return (
+        "<!doctype html><html lang='en'><meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
+        f"<title>{html.escape(e.robot.file)}</title><style>body{{font:16px/1.5 system-ui,sans-serif;max-width:60rem;"
+        "margin:2rem auto;padding:0 1rem}table{border-collapse:collapse}td,th{padding:.2rem .6rem;text-align:right;"
+        "border-bottom:1px solid #ccc}td:first-child,th:first-child{text-align:left}"
+        "@media(prefers-color-scheme:dark){body{background:#111;color:#eee}}</style>"
+        f"<h1>Model: {verdict}</h1><ul>{reasons}</ul><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        f"<h2>Held</h2><ul>{held}</ul></html>\n"
+    )
+
+
+def _shown(p: ParameterEstimate, value: float | None) -> str:
+    return "" if value is None else f"{value * _SHOWN.get(p.unit, (1.0, p.unit))[0]:.5g}"
