@@ -6,14 +6,15 @@ are multiplied, all together, by one random v_g of mean 0 and variance 1 (the si
 +-sqrt(3/2): with few configurations two values would give few distinct draws), so their dependence survives.
 
 Each draw is refitted and studentised with its own covariance (`cluster`), t* = (x* - x) / se*; the interval takes the
-quantile of |t*|, or that of t with the degrees of freedom of `cluster` where that is larger: a parameter known from
-three configurations has only three residual vectors to draw from, and the draws then understate the tail.
+quantile of |t*| where t tables are used otherwise.  In the p directions of Q, with adjusted scores s_g, shares H_g,
 
-In the p directions of Q, with adjusted scores s_g and shares H_g,
-
-    x* - x = D sum_g v_g s_g =: D delta,       s*_g = (I - H_g)^-1/2 (v_g s_g - H_g delta),    se*^2 = sum_g (D s*_g)^2,
+    x* - x = D sum_g r_g =: D delta,   r_g = v_g s_g,   s*_g = (I - H_g)^-1/2 (r_g - H_g delta),   se*^2 = sum (D s*_g)^2,
 
 so a draw costs a few small products whatever the number of rows.
+
+A parameter known from three configurations has three residual vectors to draw from; when one of them happens to be
+large it dominates every draw and |t*| cannot become large.  So the bootstrap is smoothed: every second draw takes
+r_g = H_g^1/2 z_g with z_g standard normal, the scores of independent rows, for which t* has the law of this design.
 """
 
 from __future__ import annotations
@@ -76,12 +77,16 @@ def _common_scale(problem: LinearProblem, residuals: Array) -> float:
 
 def _studentised(clusters: Clusters, scores: Array, rng: np.random.Generator, draws: int) -> Array:
     """(draws, p) |t*|."""
-    v = WEBB[rng.integers(0, len(WEBB), (draws, len(scores)))]
-    delta = v @ scores
+    v = WEBB[rng.integers(0, len(WEBB), ((draws + 1) // 2, len(scores)))]
+    values, vectors = np.linalg.eigh(clusters.share)
+    half = (vectors * np.sqrt(np.maximum(values, 0.0))[:, None, :]) @ vectors.transpose(0, 2, 1)
+    normal = rng.standard_normal((draws // 2, *scores.shape))
+    drawn = np.concatenate([v[:, :, None] * scores, np.einsum("gij,dgj->dgi", half, normal)])
+    delta = drawn.sum(axis=1)
     known = np.eye(scores.shape[1]) - clusters.share.sum(axis=0)
     prior = np.einsum("ji,ik,jk->j", clusters.root, known, clusters.root)
     variance = np.broadcast_to(prior, delta.shape).copy()
-    for number, score in enumerate(scores):
-        image = (v[:, number, None] * score - delta @ clusters.share[number]) @ clusters.adjust[number]
+    for number in range(len(scores)):
+        image = (drawn[:, number] - delta @ clusters.share[number]) @ clusters.adjust[number]
         variance += (image @ clusters.root.T) ** 2
     return np.asarray(np.abs(delta @ clusters.root.T) / np.sqrt(np.maximum(variance, 1e-300)))

@@ -65,22 +65,30 @@ class Likelihood:
         ends = np.cumsum(np.bincount(owner.ravel(), minlength=self.width))
         self.owned = [order[a:b] for a, b in zip(np.r_[0, ends[:-2]], ends[:-1], strict=True)]
         """Columns (flat over blocks) of each component."""
+        code = (np.arange(len(owner))[:, None] * self.width + owner).ravel()
+        self.by_block = np.argsort(code, kind="stable")
+        found, first = np.unique(code[self.by_block], return_index=True)
+        self.runs = (first, found // self.width, found % self.width)
+        """Runs of columns of one owner within one block: first (in the order ``by_block``), block, owner."""
 
     def at(self, theta: Array) -> LikelihoodPoint:
         """Everything at once: likelihood, score, information, parameters."""
         r = self.reduction
         blocks, m, p = r.design.shape
         variance = np.append(theta, 1.0)[r.owner]
-        V = (r.features * variance[:, None, :]) @ r.features.transpose(0, 2, 1)
+        shared = r.features[:, :, m:]
+        V = (shared * variance[:, None, m:]) @ shared.transpose(0, 2, 1)
+        V[:, np.arange(m), np.arange(m)] += variance[:, :m]
         L = np.linalg.cholesky(V)
-        white = np.linalg.inv(L) @ np.concatenate([r.design, self.y[:, :, None], r.features], axis=2)
+        inverse = np.linalg.inv(L)
+        white = inverse @ np.concatenate([r.design, self.y[:, :, None], shared], axis=2)
         stacked = np.vstack([white[:, :, :p].reshape(blocks * m, p), self.prior_rows])
         right = np.concatenate([white[:, :, p].ravel(), self.prior_values])
         basis, triangle = np.linalg.qr(stacked)
         root = np.linalg.inv(triangle)
         along = basis.T @ right
         rest = right - basis @ along
-        Fw = white[:, :, p + 1 :]
+        Fw = np.concatenate([inverse, white[:, :, p + 1 :]], axis=2)
         gram = Fw.transpose(0, 2, 1) @ Fw
         image = basis[: blocks * m].reshape(blocks, m, p).transpose(0, 2, 1) @ Fw
         pull = (Fw.transpose(0, 2, 1) @ rest[: blocks * m].reshape(blocks, m, 1))[:, :, 0]
@@ -116,9 +124,10 @@ class Likelihood:
         r = self.reduction
         blocks, m, f = Fw.shape
         pulled = (Fw * pull[:, None, :]).transpose(0, 2, 1).reshape(blocks * f, m)
-        applied = np.zeros((blocks, m, r.components))
-        for i, mine in enumerate(self.owned):
-            np.add.at(applied[:, :, i], mine // f, pulled[mine])
+        applied = np.zeros((blocks, r.components + 1, m))
+        first, block, owner = self.runs
+        applied[block, owner] = np.add.reduceat(pulled[self.by_block], first, axis=0)
+        applied = applied[:, :-1].transpose(0, 2, 1)
         flat = applied.reshape(blocks * m, r.components)
         along = basis.T @ flat
         found = flat.T @ flat - along.T @ along

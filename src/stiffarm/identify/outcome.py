@@ -79,7 +79,7 @@ class LinearEstimate:
     """Largest gain over ordinary least squares that the row variances assumed allow for any design; None when
     rows are not taken as independent, where there is no such bound."""
     studentised: Array | None = None
-    """(draws, parameters) sorted |t| of bootstrap draws; where their quantile exceeds that of t it takes its place."""
+    """(draws, parameters) sorted |t| of bootstrap draws; their quantiles take the place of those of t."""
 
     @property
     def sigma(self) -> Array:
@@ -93,8 +93,9 @@ class LinearEstimate:
         >>> estimate.intervals(0.95).round(2).tolist()
         [[-0.96, 2.96]]
         """
-        factor = t_quantile(level, self.dof)
         if self.studentised is not None:
-            factor = np.maximum(factor, np.quantile(self.studentised, level, axis=0, method="higher"))
+            factor: Array = np.quantile(self.studentised, level, axis=0, method="higher")
+        else:
+            factor = t_quantile(level, self.dof)
         half = factor * self.sigma
         return np.stack([self.values - half, self.values + half], axis=1)
