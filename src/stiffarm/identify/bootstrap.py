@@ -8,7 +8,7 @@ are multiplied, all together, by one random v_g of mean 0 and variance 1 (the si
 Each draw is refitted and studentised with its own covariance (`cluster`), t* = (x* - x) / se*; the interval takes the
 quantile of |t*| where t tables are used otherwise.  In the p directions of Q, with adjusted scores s_g, shares H_g,
 
-    x* - x = D sum_g r_g =: D delta,   r_g = v_g s_g,   s*_g = (I - H_g)^-1/2 (r_g - H_g delta),   se*^2 = sum (D s*_g)^2,
+    x* - x = D sum_g r_g =: D delta,  r_g = v_g s_g,  s*_g = (I - H_g)^-1/2 (r_g - H_g delta),  se*^2 = sum (D s*_g)^2,
 
 so a draw costs a few small products whatever the number of rows.
 
