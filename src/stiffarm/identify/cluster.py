@@ -56,11 +56,13 @@ class Clusters:
         """(p,) degrees of freedom of each variance."""
         halved = np.einsum("gij,jk->gik", self.adjust, self.root.T)
         images = np.einsum("gij,gjk->gik", self.share, halved)
-        gamma = -np.einsum("gik,hik->kgh", images, images)
-        at = np.arange(len(self.rows))
-        gamma[:, at, at] += np.einsum("gik,gik->kg", halved, images)
-        trace = gamma[:, at, at].sum(axis=1)
-        return np.asarray(np.maximum(trace**2 / np.maximum(np.sum(gamma**2, axis=(1, 2)), 1e-300), 1.0))
+        own = np.einsum("gik,gik->kg", halved, images)
+        loss = np.einsum("gik,gik->kg", images, images)
+        # Gamma = diag(own) - images images', so its square needs p x p products only, never clusters x clusters.
+        products = images.transpose(2, 1, 0) @ images.transpose(2, 0, 1)
+        square = np.sum(own**2 - 2.0 * own * loss, axis=1) + np.sum(products**2, axis=(1, 2))
+        trace = np.sum(own - loss, axis=1)
+        return np.asarray(np.maximum(trace**2 / np.maximum(square, 1e-300), 1.0))
 
 
 def clusters_of(problem: LinearProblem, solution: WhitenedSolution) -> Clusters:
