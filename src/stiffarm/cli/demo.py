@@ -76,6 +76,26 @@ class Files:
         """Where the robot file expects the markers."""
         return self.folder / f"{ROBOT}.prediction.csv"
 
+    @property
+    def model(self) -> Path:
+        """What identification found."""
+        return self.folder / f"{ROBOT}.model.json"
+
+    @property
+    def page(self) -> Path:
+        """The same as a page."""
+        return self.folder / f"{ROBOT}.report.html"
+
+    @property
+    def unseen(self) -> Path:
+        """A second campaign that is not fitted."""
+        return self.folder / f"{ROBOT}-unseen.campaign.csv"
+
+    @property
+    def unseen_plan(self) -> Path:
+        """Its plan."""
+        return self.folder / f"{ROBOT}-unseen.plan.csv"
+
 
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Where to write.")] = Path("demo"),
@@ -93,7 +113,7 @@ def demo(
         raise InputError(Problem(what, file=str(output), next_step="Choose another with -o DIR")) from None
     files = Files(output)
     told: list[Told] = []
-    for number, step in enumerate((describe, plan, measure, predict), start=1):
+    for number, step in enumerate((describe, plan, measure, predict, identify, validate), start=1):
         told.append(step(files, seed))
         tell(_wrapped(number, told[-1].text), quiet or not as_json)
     written = [str(path) for one in told for path in one.files]
@@ -127,12 +147,25 @@ def plan(files: Files, seed: int) -> Told:
     """Configurations in which the markers stand clear of the floor, and what pulls in each of them."""
     import numpy as np
 
+    from stiffarm.robot.reading import read_robot
+
+    _write_plan(files.robot, files.plan, np.random.default_rng([seed, 0]))
+    markers = len(read_robot(files.robot).marker_names)
+    return Told(
+        f"Plan. {VERTICAL} configurations with {WEIGHT_N:.0f} N hanging at the hook, {SIDEWAYS} pulled sideways with "
+        f"{PULL_N:.0f} N (a hanging load alone says nothing about axis 1): {(VERTICAL + SIDEWAYS) * markers} readings.",
+        (files.plan,),
+    )
+
+
+def _write_plan(robot_file: Path, plan_file: Path, random: np.random.Generator) -> None:
+    import numpy as np
+
     from stiffarm.measure.writing import write_table
     from stiffarm.robot.reading import read_robot
 
-    robot = read_robot(files.robot)
-    random = np.random.default_rng([seed, 0])
-    q = _configurations(files.robot, VERTICAL + SIDEWAYS, random)
+    robot = read_robot(robot_file)
+    q = _configurations(robot_file, VERTICAL + SIDEWAYS, random)
     force = np.zeros((3, q.shape[1]))
     force[2, :VERTICAL] = -WEIGHT_N
     heading = random.uniform(-np.pi, np.pi, SIDEWAYS)
@@ -150,12 +183,7 @@ def plan(files: Files, seed: int) -> Told:
         "observation": ["deflection"] * len(row),
         "marker": [*markers] * q.shape[1],
     }
-    write_table(files.plan, list(columns), list(columns.values()))
-    return Told(
-        f"Plan. {VERTICAL} configurations with {WEIGHT_N:.0f} N hanging at the hook, {SIDEWAYS} pulled sideways with "
-        f"{PULL_N:.0f} N (a hanging load alone says nothing about axis 1): {len(row)} readings.",
-        (files.plan,),
-    )
+    write_table(plan_file, list(columns), list(columns.values()))
 
 
 def _configurations(robot: Path, count: int, random: np.random.Generator) -> NDArray[np.float64]:
@@ -223,4 +251,57 @@ def predict(files: Files, seed: int) -> Told:
         f"of the tracker: the difference is what calibration is for.",
         (files.prediction,),
         {"largest_deflection[m]": bending, "nominal_rms[m]": rms, "true_rms[m]": floor},
+    )
+
+
+def identify(files: Files, seed: int) -> Told:
+    """The springs from the readings, with intervals, judged on configurations that were left out."""
+    from stiffarm.cli.common import write_text
+    from stiffarm.compensate.model_file import read_model
+    from stiffarm.identify.api import identify as run
+    from stiffarm.identify.model_file import write_estimate
+    from stiffarm.identify.options import Options
+    from stiffarm.identify.words import estimate_html
+
+    estimate = run(files.robot, files.campaign, Options(seed=seed), command="stiffarm demo")
+    write_estimate(estimate, files.model)
+    write_text(files.page, estimate_html(estimate))
+    truth = read_model(files.truth).values
+    found = [p for p in estimate.parameters if p.low is not None and p.high is not None]
+    inside = sum(p.low <= truth[p.name] <= p.high for p in found if p.low is not None and p.high is not None)
+    best = min(found, key=lambda p: (p.std or 0.0) / abs(p.value or 1.0))
+    share = (best.std or 0.0) / abs(best.value or 1.0)
+    return Told(
+        f"Identify. {len(found)} springs with their 95 % intervals, {inside} of which hold the truth; the best known "
+        f"is {best.name} ({share:.1%}). {'Usable' if estimate.verdict.usable else 'Not usable'}: "
+        f"{'; '.join(estimate.verdict.reasons)}.",
+        (files.model, files.page),
+        {"intervals": float(len(found)), "intervals_that_hold": float(inside)},
+    )
+
+
+def validate(files: Files, seed: int) -> Told:
+    """A second campaign of the same arm that nobody fitted."""
+    import numpy as np
+
+    from stiffarm.compensate.model_file import read_model
+    from stiffarm.identify.model_file import read_estimate
+    from stiffarm.identify.validation import validate_model
+    from stiffarm.measure.reading import read_campaign, read_plan
+    from stiffarm.measure.virtual import simulate
+    from stiffarm.measure.writing import write_campaign
+
+    truth = read_model(files.truth)
+    _write_plan(files.robot, files.unseen_plan, np.random.default_rng([seed, 1]))
+    virtual = simulate(truth.arm(), read_plan(files.unseen_plan, truth.robot), seed=seed + 1, sigma_m=SIGMA_M)
+    write_campaign(virtual.campaign, files.unseen, units="mm,deg")
+    found = validate_model(read_estimate(files.model), read_campaign(files.unseen, truth.robot), files=[files.unseen])
+    assert found.rms_m is not None
+    assert found.nominal_rms_m is not None
+    return Told(
+        f"Validate. On {found.rows} readings of another day the model is off by {1e3 * found.rms_m:.3f} mm (rms), "
+        f"the file's springs by {1e3 * found.nominal_rms_m:.3f} mm; the tracker alone scatters by "
+        f"{1e3 * SIGMA_M * np.sqrt(6):.3f} mm.",
+        (files.unseen_plan, files.unseen),
+        {"unseen_rms[m]": found.rms_m, "unseen_nominal_rms[m]": found.nominal_rms_m},
     )

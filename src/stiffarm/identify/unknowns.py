@@ -105,8 +105,9 @@ def _elastic(model: ArmModel, campaign: Campaign, options: Options) -> list[str]
                 next_step="Add force columns to the campaign or masses to the robot file, or use --elastic none",
             )
         )
-    joints = [p.name for p in model.parameters if p.elastic and not p.name.startswith("link")]
-    links = [p.name for p in model.parameters if p.elastic and p.name.startswith("link")]
+    springs = [p.name for p in model.parameters if p.elastic and ".compliance" in p.name]
+    joints = [name for name in springs if not name.startswith("link")]
+    links = [name for name in springs if name.startswith("link")]
     return joints + (links if choice == "links" else [])
 
 
