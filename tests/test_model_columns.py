@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 
 from stiffarm.model.arm_model import Arm, ArmModel
-from stiffarm.model.chain import build_chain
+from stiffarm.model.chain import Chain, build_chain
 from stiffarm.model.coupling import AxisTable, column_derivative, load_derivative
 from stiffarm.model.evaluate import predict, sensitivity
 from stiffarm.model.kernel import frames, jacobian, world_node, world_point
 from stiffarm.model.loads import Load, State, felt_loads
 from stiffarm.model.rotations import rotate, vector_of
 from stiffarm.robot.arm import BodyPoint, Link, Robot, Tool
+from stiffarm.robot.library import packaged_robots
 from stiffarm.robot.reading import read_robot
 
-ROBOTS = ("kr270", "kr500-rail", "kr500-rail-literal", "kr60", "ur10", "iiwa7")
+ROBOTS = packaged_robots()
 N = 2
 
 
@@ -79,26 +80,31 @@ def as_rotvec(rotation: np.ndarray, reference: np.ndarray) -> np.ndarray:
     return vector_of(np.moveaxis(product, 1, 0))
 
 
+def controller_step(chain: Chain, joint: int) -> np.ndarray:
+    """Change (joints, 1) of the controller values that moves one joint alone, also where the file couples two."""
+    return np.linalg.inv(chain.mix)[:, [joint]]
+
+
 @pytest.mark.parametrize("name", ROBOTS)
 def test_every_column_against_finite_differences(name: str) -> None:
     model = ArmModel.of(loaded_robot(name))
     values = random_values(model, 1)
     arm, state = at_values(model, values, 2)
     names = [p.name for p in model.parameters]
-    points = ("P1", "P4", "tool")
+    points = ("P1", "P4", "tool") if name == "kr270" else ("P4", "tool")
     found = {point: sensitivity(arm, state, point, names, rotation=True) for point in points}
     for i, parameter in enumerate(model.parameters):
-        h = {"payload.mass": 1.0, "load.gain": 0.1}.get(parameter.name, parameter.scale * 0.1)
+        h = 1.0 if parameter.name == "payload.mass" else parameter.scale * 0.1
         ends: dict[str, list[np.ndarray]] = {point: [] for point in points}
-        for shift in (-2 * h, -h, h, 2 * h):
+        for shift in (-h, h):
             moved_arm, moved_state = at_values(model, values | {parameter.name: values[parameter.name] + shift}, 2)
             for point in points:
                 moved = predict(moved_arm, moved_state, point)
                 turned = as_rotvec(moved.rotation, found[point][0].rotation)
                 ends[point].append(np.concatenate([moved.position, turned]))
         for point in points:
-            low2, low, high, high2 = ends[point]
-            truth = (low2 - 8 * low + 8 * high - high2) / (12 * h)
+            low, high = ends[point]
+            truth = (high - low) / (2 * h)
             for part in (slice(0, 3), slice(3, 6)):
                 rounding = 1e-15 / h  # of a position of some metres
                 error = np.abs(found[point][1][i, part] - truth[part]).max()
@@ -116,8 +122,7 @@ def test_jacobian_is_the_derivative_by_joint_values(name: str) -> None:
         h = 1e-4
         values = []
         for shift in (-2, -1, 1, 2):
-            moved = q.copy()
-            moved[k] += shift * h
+            moved = q + shift * h * controller_step(chain, k)
             values.append(jacobian(chain, moved, chain.point("tool"))[0])
         truth = (values[0] - 8 * values[1] + 8 * values[2] - values[3]) / (12 * h)
         assert np.abs(columns[k] - truth).max() <= 1e-9 * max(1.0, np.abs(truth).max())
@@ -151,8 +156,7 @@ def test_derivatives_of_columns_and_of_loads_by_joint_values(name: str) -> None:
     for g in range(chain.n_joints):
         columns, loads = [], []
         for shift in (-2, -1, 1, 2):
-            moved = state.q.copy()
-            moved[g] += shift * h
+            moved = state.q + shift * h * controller_step(chain, g)
             table, p = table_at(moved)
             columns.append(table.columns(p))
             loads.append(torque(table))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from identify_scenarios import TABLE_2_DEG
 from stiffarm.model.chain import build_chain
-from stiffarm.model.kernel import frames, jacobian, world_point
+from stiffarm.model.kernel import frames, world_point
 from stiffarm.robot.arm import Robot, Spring
 from stiffarm.robot.library import packaged_robots
 from stiffarm.robot.reading import read_robot
@@ -23,26 +23,6 @@ PROMISED = {
     "kr270", "kr500-rail", "kr500-rail-literal", "kr120", "kr60", "ur5", "ur10", "irb120", "iiwa7", "r2000ic-165f",
     "panda",
 }  # fmt: skip
-GOLDEN = Path(__file__).parent / "data" / "003_observation_matrix.csv"
-
-# Klimchik et al. 2013 (IFAC MIM), Table 2: three configurations (deg) for each of five values of A2.
-TABLE_2 = (
-    (79.20, -0.01, -5.57, 51.00, -97.52, -91.67),
-    (63.00, -0.01, -12.22, -56.49, 41.42, 150.55),
-    (63.00, -0.01, -47.98, -70.04, -61.55, 177.16),
-    (95.00, -25.24, 33.00, 129.69, -98.10, 90.57),
-    (95.00, -25.24, -107.01, 109.95, -61.19, 174.21),
-    (105.00, -25.24, 14.30, 55.21, 41.26, -152.97),
-    (56.60, -56.90, 44.54, -55.11, 41.90, 152.06),
-    (56.60, -56.90, 64.73, -129.65, -98.26, -90.55),
-    (144.80, -56.90, 104.49, -69.41, 61.67, -6.33),
-    (-41.00, -99.85, -91.68, 55.12, 41.53, -152.48),
-    (-143.00, -99.85, -32.64, 110.31, -61.47, -6.29),
-    (-143.00, -99.85, -72.01, 129.65, -98.09, 90.82),
-    (133.00, -140.00, 147.68, 129.64, -97.90, 90.99),
-    (-60.00, -140.00, 7.59, -110.09, -61.36, -174.09),
-    (-60.00, -140.00, -52.00, -124.89, -41.62, 27.78),
-)
 
 # Flange position (mm) at controller values (deg), added up by hand from the dimensions of the data sheets.
 STANDS = {
@@ -189,25 +169,8 @@ def test_kr500_compliances_are_the_reciprocals_of_the_published_stiffnesses(name
     )
 
 
-def test_kr270_gives_the_reference_observation_matrix() -> None:
-    """Column j at marker p is J_j(p) (J_j(hook)' W); one column of A2 for each of its five values."""
-    chain = build_chain(read_robot("kr270"))
-    q = np.radians(np.array(TABLE_2)).T
-    _, at_hook = jacobian(chain, q, chain.points["hook"])
-    torque = at_hook[:, 2, :] * (-265.0 * 9.81)
-    expected = np.loadtxt(GOLDEN, delimiter=",").reshape(15, 3, 3, 9)
-    for m, marker in enumerate(("P1", "P2", "P3")):
-        _, columns = jacobian(chain, q, chain.points[marker])
-        deflection = columns * torque[:, None, :]
-        for i in range(15):
-            found = np.zeros((3, 9))
-            found[:, i // 3] = deflection[1, :, i]
-            found[:, 5:] = deflection[2:, :, i].T
-            np.testing.assert_allclose(found, expected[i, m], atol=1e-6)
-
-
 def test_kr270_reaches_every_published_configuration() -> None:
-    for joint, values in zip(read_robot("kr270").joints, np.radians(np.array(TABLE_2)).T, strict=True):
+    for joint, values in zip(read_robot("kr270").joints, np.radians(TABLE_2_DEG).T, strict=True):
         assert joint.limits is not None
         assert joint.limits[0] <= values.min()
         assert values.max() <= joint.limits[1]

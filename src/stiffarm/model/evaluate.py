@@ -83,7 +83,7 @@ def sensitivity(
     order = {name: i for i, name in enumerate(names)}
     columns = np.zeros((len(order), 6 if rotation else 3, len(state)))
     predictions = []
-    for rows in chunks(len(state), _chunk_size(arm, len(order))):
+    for rows in chunks(len(state), _chunk_size(arm)):
         part = _Chunk(arm, state.part(rows), point, deflection=deflection)
         predictions.append(part.prediction())
         part.fill(order, columns[:, :3, rows], columns[:, 3:, rows] if rotation else None)
@@ -91,18 +91,21 @@ def sensitivity(
 
 
 def elastic_columns(arm: Arm, state: State, point: str, names: Collection[str]) -> Floats:
-    """Only the derivatives (parameters, 3, n) of a deflection by elastic parameters, at the arm's geometry."""
+    """Only the derivatives (parameters, 3, n) of a deflection by elastic parameters, at the arm's geometry.
+
+    A parameter that is not elastic gets zeros.
+    """
     order = {name: i for i, name in enumerate(names)}
     columns = np.zeros((len(order), 3, len(state)))
-    for rows in chunks(len(state), _chunk_size(arm, len(order))):
-        _Chunk(arm, state.part(rows), point).fill(order, columns[:, :, rows], None, coupled=False)
+    for rows in chunks(len(state)):
+        _Chunk(arm, state.part(rows), point).fill_elastic(order, columns[:, :, rows])
     return columns
 
 
-def _chunk_size(arm: Arm, n_parameters: int) -> int:
-    """Rows at a time so that the pairwise arrays of the coupling stay within some tens of MB."""
+def _chunk_size(arm: Arm) -> int:
+    """Rows at a time so that the coupling's arrays, of nine numbers for every axis, stay within some tens of MB."""
     axes = sum(len(effect.axes) for effect in arm.model.effects)
-    return int(np.clip(3_000_000 // max(1, 3 * axes * max(1, n_parameters)), 64, CHUNK))
+    return int(np.clip(500_000 // max(1, axes), 64, CHUNK))
 
 
 def _joined(parts: list[Prediction]) -> Prediction:
@@ -207,7 +210,26 @@ class _Chunk:
         rotation = rotate(turned, np.broadcast_to(tool, (3, 3, self.n))) if turned.any() else tool
         return Prediction(self.point.xyz + moved, moved, np.broadcast_to(rotation, (3, 3, self.n)), turned)
 
-    def fill(self, order: dict[str, int], columns: Floats, turns: Floats | None, *, coupled: bool = True) -> None:
+    def fill_elastic(self, order: dict[str, int], columns: Floats) -> None:
+        """Write the derivatives by the elastic parameters in ``order`` into ``columns``, which are zero."""
+        untouched = set(order.values())
+        for index in self.arm.model.bending:
+            effect = self.effects[index]
+            rows = [order.get(p.name) if p.elastic else None for p in effect.parameters]
+            if all(row is None for row in rows):
+                continue
+            moved = [self.column(index, axis) for axis in effect.axes]
+            for entry in effect.entries(self.arm.values, self.state, self.torques[index]):
+                row, column = rows[entry.parameter], moved[entry.axis]
+                if row is None or column is None:
+                    continue
+                if row in untouched:  # memory is what this costs: the first entry writes and does not add
+                    untouched.remove(row)
+                    np.multiply(column, entry.factor, out=columns[row])
+                else:
+                    columns[row] += column * entry.factor
+
+    def fill(self, order: dict[str, int], columns: Floats, turns: Floats | None) -> None:
         """Write the derivatives by the parameters in ``order`` into ``columns`` (and ``turns``)."""
         nothing = np.zeros((0, self.n))
         for index, effect in enumerate(self.effects):
@@ -216,12 +238,12 @@ class _Chunk:
                 continue
             for entry in effect.entries(self.arm.values, self.state, self.torques.get(index, nothing)):
                 if entry.parameter in wanted:
-                    self._add(index, entry, wanted[entry.parameter], columns, turns, coupled)
+                    self._add(index, entry, wanted[entry.parameter], columns, turns)
             for source in effect.load_entries(self.arm.chain, self.arm.values, self.state.loads):
                 if source.parameter in wanted:
                     self._add_load(source.loads, wanted[source.parameter], columns, turns)
 
-    def _add(self, index: int, entry: Entry, row: int, columns: Floats, turns: Floats | None, coupled: bool) -> None:
+    def _add(self, index: int, entry: Entry, row: int, columns: Floats, turns: Floats | None) -> None:
         """One entry: its own column and, for a geometric axis, what it does to the deflection."""
         if entry.only_point not in (None, self.point_name):
             return
@@ -234,7 +256,7 @@ class _Chunk:
         turn = self.turn(index, axis) if shows and entry.only_point is None else None
         if turns is not None and turn is not None:
             turns[row] += self._under_load(turn, elastic) * entry.factor
-        if not coupled or elastic or not self._bends:
+        if elastic or not self._bends:
             return
         g = self._table([(index, axis)])
         self._carry(g, entry.factor, columns[row])

@@ -14,13 +14,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stiffarm.model.chain import Chain, Point, body_order, flange_order
-from stiffarm.model.kernel import Frames, WorldNode, cross, dot, world_point
+from stiffarm.model.kernel import Frames, WorldNode, dot, world_point
 from stiffarm.robot.arm import Robot, Vector3
 from stiffarm.robot.placement import flange_transform
 
@@ -87,7 +88,7 @@ class Felt:
     couple: Floats
     """(3, n): sum of the moments M alone."""
 
-    @property
+    @cached_property
     def moment(self) -> Floats:
         """(3, n): sum of (h - o) x F + M."""
         x = self.virial
@@ -133,11 +134,6 @@ def sliding_load(directions: Floats, felt: Felt) -> Floats:
 def turning_load(directions: Floats, felt: Felt) -> Floats:
     """Generalised torques (d, n), N m, about directions (d, 3, n)."""
     return dot(directions, felt.moment)
-
-
-def point_load_torque(node: WorldNode, h: Floats, force_world: Floats) -> Floats:
-    """Torques (d, n) of one force at a world point h about a node's directions, written out directly."""
-    return dot(node.directions, cross(h - node.origin, force_world))
 
 
 def weights(robot: Robot, chain: Chain) -> tuple[Load, ...]:
