@@ -92,6 +92,11 @@ class Files:
         return self.folder / f"{ROBOT}-unseen.campaign.csv"
 
     @property
+    def unseen_settings(self) -> Path:
+        """How it was measured."""
+        return self.folder / f"{ROBOT}-unseen.campaign.toml"
+
+    @property
     def unseen_plan(self) -> Path:
         """Its plan."""
         return self.folder / f"{ROBOT}-unseen.plan.csv"
@@ -302,6 +307,6 @@ def validate(files: Files, seed: int) -> Told:
         f"Validate. On {found.rows} readings of another day the model is off by {1e3 * found.rms_m:.3f} mm (rms), "
         f"the file's springs by {1e3 * found.nominal_rms_m:.3f} mm; the tracker alone scatters by "
         f"{1e3 * SIGMA_M * np.sqrt(6):.3f} mm.",
-        (files.unseen_plan, files.unseen),
+        (files.unseen_plan, files.unseen, files.unseen_settings),
         {"unseen_rms[m]": found.rms_m, "unseen_nominal_rms[m]": found.nominal_rms_m},
     )
