@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiffarm.model.chain import Chain, Point, body_order, flange_order
-from stiffarm.model.kernel import Frames, WorldNode, dot, world_point
+from stiffarm.model.kernel import Frames, WorldNode, WorldPoint, dot, world_point
 from stiffarm.robot.arm import Robot, Vector3
 from stiffarm.robot.placement import flange_transform
 
@@ -98,9 +98,12 @@ class Felt:
 
 def felt_loads(at: Frames, loads: Sequence[Load], nodes: Sequence[WorldNode]) -> tuple[Felt, ...]:
     """What each node feels of the loads on the points it moves."""
-    placed = sorted(
-        ((world_point(at, load.point), load) for load in loads), key=lambda pair: pair[0].order, reverse=True
-    )
+    return felt_at([world_point(at, load.point) for load in loads], loads, nodes)
+
+
+def felt_at(points: Sequence[WorldPoint], loads: Sequence[Load], nodes: Sequence[WorldNode]) -> tuple[Felt, ...]:
+    """The same with the points of the loads already in the world (of a bent arm, say)."""
+    placed = sorted(zip(points, loads, strict=True), key=lambda pair: pair[0].order, reverse=True)
     zero = Felt(np.zeros((3, 1)), np.zeros((3, 3, 1)), np.zeros((3, 1)))
     sums: list[tuple[int, Felt]] = []
     total = zero
