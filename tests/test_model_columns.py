@@ -147,7 +147,7 @@ def test_derivatives_of_columns_and_of_loads_by_joint_values(name: str) -> None:
     def torque(table: AxisTable) -> np.ndarray:
         moment = np.stack([f.moment for f in table.felt])
         turning = np.einsum("min,min->mn", table.direction, moment)
-        sliding = np.einsum("min,min->mn", table.direction, table.force())
+        sliding = np.einsum("min,min->mn", table.direction, table.force)
         return np.where(table.turning > 0, turning, sliding)
 
     here, point = table_at(state.q)

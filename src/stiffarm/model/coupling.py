@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +56,7 @@ class AxisTable:
         order = np.array([node.order for node in nodes], dtype=np.int64)
         return AxisTable(direction, np.array(turning, dtype=float)[:, None], origin, order, tuple(felt))
 
-    @property
+    @cached_property
     def omega(self) -> Floats:
         """(m, 3, n) angular velocity per unit motion; zero for slides."""
         return self.direction * self.turning[:, :, None]
@@ -66,15 +67,18 @@ class AxisTable:
         column = np.where(self.turning[:, :, None] > 0, turned, self.direction)
         return np.asarray(column * (self.order < point.order)[:, None, None])
 
+    @cached_property
     def force(self) -> Floats:
         """(m, 3, n) resultant force beyond each axis."""
         return np.stack([np.broadcast_to(f.force, self.direction.shape[1:]) for f in self.felt])
 
+    @cached_property
     def virial(self) -> Floats:
         """(m, 3, 3, n)"""
         shape = (3, *self.direction.shape[1:])
         return np.stack([np.broadcast_to(f.virial, shape) for f in self.felt])
 
+    @cached_property
     def couple(self) -> Floats:
         """(m, 3, n)"""
         return np.stack([np.broadcast_to(f.couple, self.direction.shape[1:]) for f in self.felt])
@@ -93,18 +97,18 @@ def load_derivative(g: AxisTable, b: AxisTable) -> Floats:
     """d tau_b / d theta_g for every pair: (g, b, n); this is the tangent (geometric) stiffness, sign reversed."""
     before = (g.order[:, None] <= b.order[None, :])[:, :, None]
     early, late = _later_pair(g, b), np.swapaxes(_later_pair(b, g), 0, 1)
-    couples = dot(cross(g.omega[:, None], b.omega[None]), b.couple()[None])
+    couples = dot(cross(g.omega[:, None], b.omega[None]), b.couple[None])
     return np.asarray(np.where(before, early + couples, late))
 
 
 def _later_pair(first: AxisTable, later: AxisTable) -> Floats:
     """(first, later, n): change by ``first`` of the load of forces felt by ``later``, which stands beyond it."""
     w_first = first.omega
-    w_later, virial = later.omega, later.virial()
+    w_later, virial = later.omega, later.virial
     # X_b w_b and tr X_b belong to the later axis alone
     pulled = np.einsum("mijn,mjn->min", virial, w_later)
     trace = np.einsum("miin->mn", virial)
     turning = dot(w_first[:, None], (pulled - trace[:, None, :] * w_later)[None])
     sliding = later.direction * (1.0 - later.turning)[:, :, None]
-    slid = dot(w_first[:, None], cross(sliding, later.force())[None])
+    slid = dot(w_first[:, None], cross(sliding, later.force)[None])
     return np.asarray(turning + slid)

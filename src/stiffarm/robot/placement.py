@@ -76,13 +76,19 @@ def rotation_from_vector(vector: ArrayLike) -> Matrix:
     >>> rotation_from_vector((0.0, 0.0, 0.0)).tolist()
     [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    v = np.asarray(vector, dtype=float)
-    angle = math.sqrt(float(v @ v))
-    k = skew(v)
-    # sin(x)/x and (1-cos x)/x^2 through sinc, which is exact at zero
-    s = float(np.sinc(angle / math.pi))
-    c = 0.5 * float(np.sinc(angle / (2 * math.pi))) ** 2
-    return np.eye(3) + s * k + c * (k @ k)
+    x, y, z = np.asarray(vector, dtype=float).tolist()
+    angle = math.sqrt(x * x + y * y + z * z)
+    if angle == 0.0:
+        return np.eye(3)
+    # I + s [v] + c [v]^2 by components; (1 - cos x)/x^2 through the half angle, which loses no digits near zero
+    s, c = math.sin(angle) / angle, 0.5 * (math.sin(0.5 * angle) / (0.5 * angle)) ** 2
+    return np.array(
+        [
+            [1.0 - c * (y * y + z * z), c * x * y - s * z, c * x * z + s * y],
+            [c * x * y + s * z, 1.0 - c * (x * x + z * z), c * y * z - s * x],
+            [c * x * z - s * y, c * y * z + s * x, 1.0 - c * (x * x + y * y)],
+        ]
+    )
 
 
 def vector_from_rotation(rotation: ArrayLike) -> Matrix:
@@ -119,14 +125,24 @@ def rpy_from_rotation(rotation: ArrayLike) -> Vector3:
 
 
 def rotation_about(axis: str, angle: float) -> Matrix:
-    """Rotation by ``angle`` rad about ``x``, ``y`` or ``z``."""
-    c, s = math.cos(angle), math.sin(angle)
+    """Rotation by ``angle`` rad about ``x``, ``y`` or ``z``; quarter turns are exact.
+
+    >>> rotation_about("z", math.pi / 2)[0].tolist()
+    [0.0, -1.0, 0.0]
+    """
+    c, s = _exact(math.cos(angle)), _exact(math.sin(angle))
     i = "xyz".index(axis)
     j, k = (i + 1) % 3, (i + 2) % 3
     matrix = np.eye(3)
     matrix[j, j] = matrix[k, k] = c
     matrix[j, k], matrix[k, j] = -s, s
     return matrix
+
+
+def _exact(number: float) -> float:
+    """0 or +-1 for the sine or cosine of a quarter turn, which pi in floating point misses by some 1e-16."""
+    nearest = round(number)
+    return float(nearest) if abs(number - nearest) < 5e-16 else number
 
 
 def rotation_to_axis(axis: ArrayLike) -> Matrix:
