@@ -320,3 +320,21 @@ def test_markers_without_known_places_are_found(bench: Bench, capsys: pytest.Cap
     values = {p["name"]: p["value"] for p in found["parameters"]}
     assert [values[f"tool.P1.{a}"] for a in "xy"] == pytest.approx([0.15, 0.05], abs=5e-3)
     assert found["holdout"]["rms[m]"] < 0.1e-3
+
+
+def test_a_planted_outlier_is_listed_and_kept(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = bench.plan("d.plan.csv", 12, 3, markers=["P1", "P2", "P3"], kind="deflection", force=True, repeats=3)
+    path = Path(bench.campaign("d.campaign.csv", plan, "--spread", "*.compliance=1e-6 rad/(N*m)", "--sigma", "0.03mm"))
+    lines = [line.split(",") for line in path.read_text(encoding="utf-8").splitlines()]
+    y = next(i for i, name in enumerate(lines[0]) if name.startswith("y["))
+    millimetre = 1e-3 if lines[0][y] == "y[m]" else 1.0
+    lines[20][y] = repr(float(lines[20][y]) + millimetre)
+    path.write_text("\n".join(",".join(line) for line in lines) + "\n", encoding="utf-8")
+    capsys.readouterr()
+    main(["identify", bench.robot, str(path), "--json", "--quiet"])
+    found = read_json(capsys)
+    assert found["fit"]["n_rows"] == 108
+    named = [o for o in found["outliers"] if o["experiment"] == lines[20][0] and "row 21" in o["evidence"]]
+    assert named
+    assert named[0]["action"] == "kept"
+    assert len(found["outliers"]) <= 3

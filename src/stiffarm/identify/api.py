@@ -12,11 +12,15 @@ from stiffarm.identify.estimate import Estimate, Provenance
 from stiffarm.identify.fit import fit_asked
 from stiffarm.identify.judge import validate, verdict
 from stiffarm.identify.options import Options
+from stiffarm.identify.suspects import find_suspects
 from stiffarm.identify.unknowns import ask
 from stiffarm.measure.campaign import Campaign
 from stiffarm.measure.merging import read_campaigns
 from stiffarm.robot.arm import Robot
 from stiffarm.robot.reading import read_robot
+
+MOST_SCALARS = 6_000
+"""Coordinates up to which every reading is judged against the rest."""
 
 
 def identify(
@@ -50,7 +54,8 @@ def identify(
     holdout = validate(asked, campaign, options)
     answer = verdict(found, holdout, training_rms(found))
     origin = Provenance(versions(), options.seed, files, command)
-    estimate = assemble(found, options, holdout=holdout, verdict=answer, provenance=origin)
+    suspects = find_suspects(found) if len(found.system) <= MOST_SCALARS else ()
+    estimate = assemble(found, options, holdout=holdout, verdict=answer, outliers=suspects, provenance=origin)
     return replace(estimate, notes=(*campaign.warnings, *estimate.notes))
 
 

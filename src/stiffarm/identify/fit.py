@@ -59,6 +59,8 @@ class Fit:
     selection: Selection
     dropped: tuple[Dropped, ...]
     rank: int
+    problem: LinearProblem
+    """Linearised where the estimate was made."""
 
     @property
     def at(self) -> Point:
@@ -92,8 +94,8 @@ def fit_asked(asked: Asked, campaign: Campaign, options: Options) -> Fit:
     estimator = options.estimator or ("honest" if len(system) <= LARGE else "wls")
     estimate = LinearEstimate("none", np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros(0))
     iterations = solution.iterations
+    problem = linear_problem(system, solution, names, noise, priors)
     for _ in range(6):
-        problem = linear_problem(system, solution, names, noise, priors)
         estimate = run_estimator(problem, estimator, options, noise)
         moved = np.sqrt(np.mean((problem.A @ estimate.values / problem.row_scale) ** 2))
         scale = np.sqrt(np.mean((problem.y / problem.row_scale) ** 2))
@@ -102,7 +104,8 @@ def fit_asked(asked: Asked, campaign: Campaign, options: Options) -> Fit:
         at = system.moved(solution.at, names, estimate.values)
         iterations += 1
         solution = Solution(at, system.equations(at, names), iterations, solution.converged)
-    return Fit(system, asked, names, solution, estimate, noise, selection, dropped, len(columns))
+        problem = linear_problem(system, solution, names, noise, priors)
+    return Fit(system, asked, names, solution, estimate, noise, selection, dropped, len(columns), problem)
 
 
 def _keep(
