@@ -14,7 +14,7 @@ from stiffarm.measure.observe import expected, given_frame
 from stiffarm.model.chain import marker_frame
 from stiffarm.model.kernel import frames, world_vectors
 from stiffarm.model.rotations import matrix_of
-from stiffarm.robot.placement import Rigid, vector_from_rotation
+from stiffarm.robot.placement import vector_from_rotation
 
 Floats = NDArray[np.float64]
 
@@ -55,9 +55,8 @@ def _cloud(system: System, rows: NDArray[np.int64], free: Sequence[str]) -> Clou
     for m in np.unique(marker[marker >= 0]):
         mine = marker == m
         body, frame, _ = marker_frame(system.model.robot, free[m])
-        aligned = Rigid(chain.align[body].T, np.zeros(3)) @ frame
-        turned = world_vectors(at.rotation[body], np.ascontiguousarray(aligned.rotation.T))
-        shift = world_vectors(at.rotation[body], aligned.translation[None, :])[0]
+        turned = world_vectors(at.rotation[body], np.ascontiguousarray(frame.rotation.T))
+        shift = world_vectors(at.rotation[body], frame.translation[None, :])[0]
         rotation[:, :, mine] = turned[:, :, member[mine]]
         position[:, mine] = (at.origin[body] + shift)[:, member[mine]]
     if not campaign.kind("pose").any():

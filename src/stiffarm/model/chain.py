@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 from stiffarm.errors import InputError, Problem, did_you_mean
 from stiffarm.robot.arm import RESERVED_POINTS, BodyPoint, Robot
 from stiffarm.robot.placement import (
+    JointTransform,
     Rigid,
     base_transform,
     chain_transforms,
@@ -173,40 +175,74 @@ def flange_order(n_joints: int) -> int:
     return 8 * n_joints + 4
 
 
+@dataclass(frozen=True, eq=False)
+class Drawing:
+    """The transforms that follow from the robot file alone, worked out once per robot."""
+
+    joints: tuple[JointTransform, ...]
+    align: tuple[Floats, ...]
+    """A_k of body k = 0 .. N."""
+    base: Rigid
+    """Body 0 in the world."""
+    before: tuple[Rigid, ...]
+    """A_{k-1}^T P_k: the placement of each joint in the aligned frame of the body before it."""
+    after: tuple[Rigid, ...]
+    """A_k as a transform."""
+    flange: Rigid
+    """In the aligned frame of the last body."""
+    tool: Rigid
+    """Likewise."""
+
+
+@lru_cache(maxsize=64)
+def drawing(robot: Robot) -> Drawing:
+    """Transforms of a robot without corrections."""
+    joints = chain_transforms(robot)
+    align = (np.eye(3), *(rotation_to_axis(j.axis) for j in joints))
+    back = [Rigid(a.T, np.zeros(3)) for a in align]
+    flange = back[-1] @ flange_transform(robot)
+    return Drawing(
+        joints=joints,
+        align=align,
+        base=base_transform(robot),
+        before=tuple(turn @ joint.fixed for turn, joint in zip(back, joints, strict=False)),
+        after=tuple(Rigid(a, np.zeros(3)) for a in align[1:]),
+        flange=flange,
+        tool=flange @ tool_transform(robot),
+    )
+
+
 def build_chain(robot: Robot, corrections: Corrections | None = None) -> Chain:
     """Constants of a robot with its geometric corrections."""
     c = corrections or Corrections()
-    joints = chain_transforms(robot)
-    align = (np.eye(3), *(rotation_to_axis(j.axis) for j in joints))
-    fixed = []
-    for k, (joint, spec) in enumerate(zip(joints, robot.joints, strict=True)):
-        corrected = joint.fixed @ _correction(c, spec.name)
-        fixed.append(Rigid(align[k].T, np.zeros(3)) @ corrected @ Rigid(align[k + 1], np.zeros(3)))
-    last = Rigid(align[-1].T, np.zeros(3))
-    flange = last @ flange_transform(robot)
-    tool = flange @ tool_transform(robot) @ _correction(c, "tool")
+    drawn = drawing(robot)
     mix, offset, sine, cosine = _joint_maps(robot, c)
-    plain = not (offset.any() or sine.any() or cosine.any() or (mix != np.eye(len(joints))).any())
+    plain = not (offset.any() or sine.any() or cosine.any() or (mix != np.eye(len(mix))).any())
+    fixed = (
+        _corrected(before, c, name) @ after
+        for name, before, after in zip(robot.joint_names, drawn.before, drawn.after, strict=True)
+    )
+    tool = _corrected(drawn.tool, c, "tool")
     return Chain(
         names=robot.joint_names,
-        prismatic=tuple(j.prismatic for j in joints),
-        base=base_transform(robot) @ _correction(c, "base"),
+        prismatic=tuple(j.prismatic for j in drawn.joints),
+        base=_corrected(drawn.base, c, "base"),
         fixed=tuple(fixed),
-        align=align,
+        align=drawn.align,
         offset=offset,
         sine=sine,
         cosine=cosine,
         mix=mix,
         nominal_values=plain,
-        flange=flange,
+        flange=drawn.flange,
         tool=tool,
-        points=_named_points(robot, c, align, flange, tool),
+        points=_named_points(robot, c, drawn.align, drawn.flange, tool),
     )
 
 
-def _correction(corrections: Corrections, name: str) -> Rigid:
+def _corrected(placement: Rigid, corrections: Corrections, name: str) -> Rigid:
     twist = corrections.placement.get(name)
-    return Rigid.identity() if twist is None else twist.rigid()
+    return placement if twist is None else placement @ twist.rigid()
 
 
 def _joint_maps(robot: Robot, c: Corrections) -> tuple[Floats, Floats, Floats, Floats]:
@@ -241,18 +277,18 @@ def _body_point(robot: Robot, point: BodyPoint, xyz: Floats | None, align: tuple
     own = np.array(point.xyz) if xyz is None else xyz
     n = len(robot.joints)
     if point.on is None:
-        return Point(n, flange.apply(own), flange_order(n))
+        return Point(n, flange.rotation @ own + flange.translation, flange_order(n))
     body = robot.joint_index(point.on) + 1
     return Point(body, align[body].T @ own, body_order(body))
 
 
 def marker_frame(robot: Robot, name: str) -> tuple[int, Rigid, int]:
-    """Body, frame (in the file's frame of that body) and order in which a marker's coordinates are given."""
-    n = len(robot.joints)
+    """Body, frame (in the aligned frame of that body) and order in which a marker's coordinates are given."""
+    n, drawn = len(robot.joints), drawing(robot)
     if name in RESERVED_POINTS:
         raise InputError(Problem(f"{name!r} has no coordinates of its own", allowed=" ".join(robot.marker_names)))
     point = next(p for p in (*robot.tool.markers, *robot.tool.load_points) if p.name == name)
     if point.on is None:
-        return n, flange_transform(robot), flange_order(n)
+        return n, drawn.flange, flange_order(n)
     body = robot.joint_index(point.on) + 1
-    return body, Rigid.identity(), body_order(body)
+    return body, Rigid(drawn.align[body].T, np.zeros(3)), body_order(body)

@@ -8,6 +8,7 @@ joint), plus ``gain`` times another controller value when the two are coupled.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 Vector3 = tuple[float, float, float]
@@ -207,7 +208,7 @@ class Robot:
     notes: tuple[str, ...] = ()
     """Where the numbers come from, in sentences (``notes`` of the file)."""
 
-    @property
+    @cached_property
     def joint_names(self) -> tuple[str, ...]:
         """Names in order from the base."""
         return tuple(joint.name for joint in self.joints)

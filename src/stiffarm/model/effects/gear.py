@@ -62,7 +62,7 @@ class Gear(Plain):
 
     def corrections(self, values: Values) -> Corrections:
         """The corrected joint map."""
-        names = {other: f"{self.joint}.coupling[{other}]" for other in self._others}
+        names = {other: p.name for other, p in zip(self._others, self.parameters[4:], strict=True)}
         return Corrections(
             offset=self._given(values, "offset"),
             gain=self._given(values, "gain"),

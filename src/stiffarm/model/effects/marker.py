@@ -52,9 +52,17 @@ class MarkerOffset(Plain):
 
     def nodes(self, chain: Chain, values: Values) -> tuple[Node, ...]:
         """The axes of the frame in which the marker is given."""
+        return (self._node,)
+
+    @cached_property
+    def _node(self) -> Node:
         body, frame, order = marker_frame(self.robot, self.marker)
-        return (chain.node(body, frame, order - 1),)
+        return Node(body, frame.translation, np.ascontiguousarray(frame.rotation.T), order - 1)
 
     def entries(self, values: Values, state: State, torque: Floats) -> Sequence[Entry]:
         """Each coordinate moves this marker only."""
+        return self._entries
+
+    @cached_property
+    def _entries(self) -> tuple[Entry, ...]:
         return tuple(Entry(i, i, only_point=self.marker) for i in range(3))

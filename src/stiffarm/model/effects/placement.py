@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,7 @@ from stiffarm.model.chain import (
     Corrections,
     Node,
     Twist6,
+    drawing,
     flange_order,
     placement_order,
 )
@@ -36,21 +37,17 @@ from stiffarm.model.effects.effect import AxisOf, Entry, Plain
 from stiffarm.model.loads import State
 from stiffarm.model.parameters import Parameter, Values
 from stiffarm.robot.arm import Robot
-from stiffarm.robot.placement import (
-    Rigid,
-    base_transform,
-    chain_transforms,
-    flange_transform,
-    skew,
-    tool_transform,
-)
+from stiffarm.robot.placement import Rigid, skew
 
 Floats = NDArray[np.float64]
 SIX_AXES = (*(AxisOf(0, i, False) for i in range(3)), *(AxisOf(0, 3 + i, True) for i in range(3)))
+SIX_ENTRIES = tuple(Entry(i, i) for i in range(6))
 
 
 def left_jacobian(vector: Floats) -> Floats:
     """J_l of SO(3) at a rotation vector (rad)."""
+    if not vector.any():
+        return np.eye(3)
     angle = float(np.linalg.norm(vector))
     k = skew(vector)
     first = 0.5 * float(np.sinc(angle / (2 * math.pi))) ** 2
@@ -58,14 +55,21 @@ def left_jacobian(vector: Floats) -> Floats:
     return np.asarray(np.eye(3) + first * k + second * (k @ k))
 
 
+@lru_cache(maxsize=1024)
+def six_names(owner: str) -> tuple[str, ...]:
+    """``owner.x`` .. ``owner.rz``."""
+    return tuple(f"{owner}.{axis}" for axis in AXES)
+
+
 def six_parameters(owner: str) -> tuple[Parameter, ...]:
     """``owner.x`` .. ``owner.rz``, corrections that are zero by nature."""
-    return tuple(Parameter(f"{owner}.{axis}", "rad" if axis.startswith("r") else "m", scale=1e-3) for axis in AXES)
+    units = ("m", "m", "m", "rad", "rad", "rad")
+    return tuple(Parameter(name, unit, scale=1e-3) for name, unit in zip(six_names(owner), units, strict=True))
 
 
 def twist_of(owner: str, values: Values) -> Twist6:
     """The correction of an owner from its six values."""
-    numbers = np.array([values.get(f"{owner}.{axis}", 0.0) for axis in AXES])
+    numbers = np.array([values.get(name, 0.0) for name in six_names(owner)])
     return Twist6(numbers[:3], numbers[3:])
 
 
@@ -95,26 +99,24 @@ class PlacementError(Plain):
 
     def nodes(self, chain: Chain, values: Values) -> tuple[Node, ...]:
         """The six directions of the correction, fixed to the body before the transform."""
-        body, frame, order = self._frame(chain)
+        body, frame, order = self._placed
         twist = twist_of(self.owner, values)
+        if self.owner == "base":  # fixed to the corrected base itself, D^-1 away from the uncorrected one
+            frame = twist.rigid().inverse()
         directions = np.concatenate([frame.rotation.T, (frame.rotation @ left_jacobian(twist.rotation)).T])
-        return (Node(body, frame.apply(twist.translation), directions, order),)
+        return (Node(body, frame.rotation @ twist.translation + frame.translation, directions, order),)
 
     def entries(self, values: Values, state: State, torque: Floats) -> Sequence[Entry]:
         """Each parameter moves its own axis."""
-        return tuple(Entry(i, i) for i in range(6))
+        return SIX_ENTRIES
 
     @cached_property
-    def _joint_transform(self) -> Rigid:
-        return chain_transforms(self.robot)[self.robot.joint_index(self.owner)].fixed
-
-    def _frame(self, chain: Chain) -> tuple[int, Rigid, int]:
+    def _placed(self) -> tuple[int, Rigid, int]:
         """Body, uncorrected transform in the aligned frame of the body, order."""
+        drawn, n = drawing(self.robot), len(self.robot.joints)
         if self.owner == "base":
-            return 0, chain.base.inverse() @ base_transform(self.robot), BASE_ORDER
+            return 0, Rigid.identity(), BASE_ORDER
         if self.owner == "tool":
-            n = chain.n_joints
-            aligned = Rigid(chain.align[n].T, np.zeros(3))
-            return n, aligned @ flange_transform(self.robot) @ tool_transform(self.robot), flange_order(n)
+            return n, drawn.tool, flange_order(n)
         k = self.robot.joint_index(self.owner)
-        return k, Rigid(chain.align[k].T, np.zeros(3)) @ self._joint_transform, placement_order(k)
+        return k, drawn.before[k], placement_order(k)
