@@ -85,16 +85,37 @@ def convert(
     convention: Annotated[Convention | None, typer.Option(help="How the joints are stated in a robot file.")] = None,
     base: Annotated[str | None, typer.Option(metavar="LINK", help="First link of the arm in a URDF.")] = None,
     tip: Annotated[str | None, typer.Option(metavar="LINK", help="Last link of the arm in a URDF.")] = None,
+    original: Annotated[
+        Path | None, typer.Option(metavar="URDF", help="Of a model: correct the joint origins of this URDF.")
+    ] = None,
     as_json: AsJson = False,
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
-    """From one format into another: robot file, URDF, DH, modified DH."""
+    """From one format into another: robot file, URDF, DH, modified DH; a model becomes its calibrated robot."""
     from stiffarm.robot.convert import convert_robot
 
+    if robot.lower().endswith(".json"):
+        _convert_model(robot, output, original, as_json)
+        return
     written = convert_robot(robot, output, None if convention is None else convention.value, base=base, tip=tip)
     document = {"file": str(output), **_summary(written)}
     answer(document, f"wrote {output}: {written.name}, {_kinds(written)}", as_json)
+
+
+def _convert_model(model: str, output: Path, original: Path | None, as_json: bool) -> None:
+    """The calibrated robot of a model file: a new file, or the user's own URDF with corrected origins."""
+    from stiffarm.compensate.calibrated import calibrated_robot, write_calibrated_original
+    from stiffarm.compensate.model_file import read_model
+    from stiffarm.robot.convert import convert_robot
+
+    known = read_model(model)
+    robot = calibrated_robot(known.model, known.values)
+    if original is None:
+        convert_robot(robot, output)
+    else:
+        write_calibrated_original(known.model, known.values, original, output)
+    answer({"file": str(output), **_summary(robot)}, f"wrote {output}: the calibrated {robot.name}", as_json)
 
 
 def _kinds(robot: Robot) -> str:

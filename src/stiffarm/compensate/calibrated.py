@@ -1,0 +1,123 @@
+"""The calibrated robot as a robot file or a URDF: corrections where every reader honours them.
+
+A placement error D of joint k and an offset o about its axis a belong to the fixed transform before the motion,
+
+    P_k  ->  P_k D Exp(a o),
+
+that is to the `origin` of a URDF joint (its `calibration` element is read by hardly anyone).  Gear eccentricities
+and gains are no fixed transform: a robot file and a URDF cannot say them, and a model that needs them is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from stiffarm.errors import InputError, Problem
+from stiffarm.model.arm_model import ArmModel
+from stiffarm.model.effects import LinkCompliance
+from stiffarm.model.effects.placement import twist_of
+from stiffarm.robot.arm import AxisPlacement, Robot, Vector3
+from stiffarm.robot.placement import (
+    Rigid,
+    base_transform,
+    chain_transforms,
+    flange_transform,
+    rotation_from_vector,
+    tool_transform,
+    vector_from_rotation,
+)
+from stiffarm.robot.urdf import placement_of, vector3
+from stiffarm.robot.urdf_write import write_calibrated_urdf
+
+Values = Mapping[str, float]
+UNSAYABLE = (".gain", ".sin", ".cos", ".coupling[")
+
+
+def joint_corrections(model: ArmModel, values: Values) -> dict[str, Rigid]:
+    """What each joint's fixed transform is multiplied with, in the joint's own frame before its motion."""
+    _refuse_gears(values)
+    corrections = {}
+    for joint, transform in zip(model.robot.joints, chain_transforms(model.robot), strict=True):
+        offset = values.get(f"{joint.name}.offset", 0.0)
+        motion = (
+            Rigid(np.eye(3), offset * transform.axis)
+            if transform.prismatic
+            else Rigid(rotation_from_vector(offset * transform.axis), np.zeros(3))
+        )
+        corrections[joint.name] = twist_of(joint.name, values).rigid() @ motion
+    return corrections
+
+
+def calibrated_robot(model: ArmModel, values: Values) -> Robot:
+    """The robot with a model's values as its own: geometry, compliances, markers, tool and base."""
+    robot, full = model.robot, model.nominal | dict(values)
+    corrections = joint_corrections(model, full)
+    joints = tuple(
+        replace(
+            joint,
+            geometry=AxisPlacement(
+                placement_of(transform.fixed @ corrections[joint.name]),
+                vector3(joint.sign * transform.axis),
+            ),
+            compliance=_spring(joint.compliance, full.get(f"{joint.name}.compliance")),
+        )
+        for joint, transform in zip(robot.joints, chain_transforms(robot), strict=True)
+    )
+    links = tuple(
+        replace(effect.link, compliance=tuple(tuple(map(float, row)) for row in effect.matrix(full)))
+        for effect in model.effects
+        if isinstance(effect, LinkCompliance)
+    )
+    markers = tuple(
+        replace(marker, xyz=vector3(np.array([full[f"tool.{marker.name}.{axis}"] for axis in "xyz"])))
+        for marker in robot.tool.markers
+    )
+    tool = tool_transform(robot) @ twist_of("tool", full).rigid()
+    return replace(
+        robot,
+        joints=joints,
+        convention="frames",
+        source=None,
+        base=placement_of(base_transform(robot) @ twist_of("base", full).rigid()),
+        flange=placement_of(flange_transform(robot)),
+        links=links,
+        tool=replace(robot.tool, placement=placement_of(tool), markers=markers),
+        notes=(*robot.notes, "Geometry and compliances are those of an identified model."),
+    )
+
+
+def _spring(of_file: float | None, found: float | None) -> float | None:
+    """The compliance found; none where the file has none and nothing was found."""
+    return found or of_file
+
+
+def write_calibrated_original(model: ArmModel, values: Values, original: Path, output: Path) -> None:
+    """The user's own URDF with corrected joint origins and every other byte as it was."""
+    corrections: dict[str, tuple[Vector3, Vector3]] = {}
+    for name, change in joint_corrections(model, model.nominal | dict(values)).items():
+        turn = vector_from_rotation(change.rotation)
+        if change.translation.any() or turn.any():
+            x, y, z = map(float, change.translation)
+            u, v, w = map(float, turn)
+            corrections[name] = ((x, y, z), (u, v, w))
+    write_calibrated_urdf(original, corrections, output)
+
+
+def _refuse_gears(values: Values) -> None:
+    named = [
+        name
+        for name, value in values.items()
+        if value and not name.startswith("load.") and any(part in name for part in UNSAYABLE)
+    ]
+    if named:
+        raise InputError(
+            Problem(
+                "the model has errors of gears, which a robot file or a URDF cannot say",
+                found=" ".join(named[:6]),
+                next_step="Identify without *.gain *.sin *.cos *.coupling to hand geometry over this way",
+            )
+        )
