@@ -7,7 +7,7 @@ whose constants carry the geometry, and the effects that bend it, ready for eval
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -43,12 +43,19 @@ class ArmModel:
         return ArmModel(
             self.robot,
             tuple(
-                JointCompliance(self.robot, joint, groups)
+                replace(effect, groups=groups)
                 if isinstance(effect, JointCompliance) and effect.joint == joint
                 else effect
                 for effect in self.effects
             ),
         )
+
+    @cached_property
+    def exact(self) -> ArmModel:
+        """The model with true laws where first order has linearised ones; itself when there are none."""
+        effects = tuple(effect.exact() for effect in self.effects)
+        changed = any(a is not b for a, b in zip(effects, self.effects, strict=True))
+        return ArmModel(self.robot, effects) if changed else self
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -96,6 +103,11 @@ class Arm:
         if effect not in self._nodes:
             self._nodes[effect] = self.model.effects[effect].nodes(self.chain, self.values)
         return self._nodes[effect]
+
+    @property
+    def exact(self) -> Arm:
+        """The arm of the exact model; itself when that is the same."""
+        return self if self.model.exact is self.model else Arm(self.model.exact, self.values, self.chain, self._nodes)
 
     @property
     def robot(self) -> Robot:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from stiffarm.model.effects.compensator import CompensatedJoint
 from stiffarm.model.effects.effect import AxisOf, Effect, Entry, LoadEntry, Plain
 from stiffarm.model.effects.gear import Gear
 from stiffarm.model.effects.joint_compliance import JointCompliance
@@ -13,6 +14,7 @@ from stiffarm.robot.arm import Robot
 
 __all__ = [
     "AxisOf",
+    "CompensatedJoint",
     "Effect",
     "Entry",
     "Gear",
@@ -33,7 +35,13 @@ def default_effects(robot: Robot) -> tuple[Effect, ...]:
     effects: list[Effect] = [PlacementError(robot, "base")]
     for joint in robot.joints:
         effects += [PlacementError(robot, joint.name), Gear(robot, joint.name)]
-    effects += [JointCompliance(robot, joint.name) for joint in robot.joints]
+    beside = {compensator.joint: compensator for compensator in robot.compensators}
+    effects += [
+        CompensatedJoint(robot, joint.name, compensator=beside[joint.name])
+        if joint.name in beside
+        else JointCompliance(robot, joint.name)
+        for joint in robot.joints
+    ]
     effects += [LinkCompliance(robot, link) for link in robot.links]
     effects.append(PlacementError(robot, "tool"))
     effects += [MarkerOffset(robot, marker.name) for marker in robot.tool.markers]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,7 +54,10 @@ class LoadEntry:
 
 
 class Effect(Protocol):
-    """What every effect offers; `Plain` holds the answers of an effect to which a question does not apply."""
+    """What every effect offers; `Plain` holds the answers of an effect to which a question does not apply.
+
+    Twists are linear in the loads felt unless the effect is `exact`, which is what an equilibrium is made of.
+    """
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -78,12 +81,19 @@ class Effect(Protocol):
         """Derivatives of the axes' motions by the parameters; ``torque`` (axes, n) is what they feel."""
         ...
 
+    def exact(self) -> Effect:
+        """The same effect with the true law in the place of a linearised one; itself when it is linear."""
+        ...
+
     def twist(self, values: Values, state: State, torque: Floats) -> Floats | None:
         """Motions (axes, n) under the loads felt (elastic effects); None when it does not bend."""
         ...
 
-    def tangent(self, values: Values, state: State) -> Floats | None:
-        """Derivative (axes, axes, n or 1) of the twist by the torques felt; None when it does not follow them."""
+    def tangent(self, values: Values, state: State, torque: Floats | None = None) -> Floats | None:
+        """Derivative (axes, axes, n or 1) of the twist by the torques felt; None when it does not follow them.
+
+        ``torque`` (axes, n) is what the axes feel, for exact effects (None: nothing).
+        """
         ...
 
     def loads(self, chain: Chain, values: Values, loads: tuple[Load, ...]) -> tuple[Load, ...]:
@@ -115,11 +125,15 @@ class Plain:
         """No entries."""
         return ()
 
+    def exact(self) -> Self:
+        """Nothing is linearised."""
+        return self
+
     def twist(self, values: Values, state: State, torque: Floats) -> Floats | None:
         """Does not bend."""
         return None
 
-    def tangent(self, values: Values, state: State) -> Floats | None:
+    def tangent(self, values: Values, state: State, torque: Floats | None = None) -> Floats | None:
         """Does not bend."""
         return None
 

@@ -38,6 +38,11 @@ class JointCompliance(Plain):
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """``J.compliance``, or one per group."""
+        return self.compliances
+
+    @cached_property
+    def compliances(self) -> tuple[Parameter, ...]:
+        """The same, without what stands beside the drive."""
         joint = self.robot.joints[self._index]
         unit = "m/N" if joint.kind == "prismatic" else "rad/(N*m)"
         scale = 1e-8 if joint.kind == "prismatic" else 1e-6
@@ -74,14 +79,14 @@ class JointCompliance(Plain):
 
     def compliance(self, values: Values, state: State) -> Floats:
         """Compliance at each configuration, (n,)."""
-        numbers = [values[p.name] for p in self.parameters]
+        numbers = [values[p.name] for p in self.compliances]
         return np.asarray(sum(c * member for c, member in zip(numbers, self._members(state), strict=True)))
 
     def twist(self, values: Values, state: State, torque: Floats) -> Floats | None:
         """compliance * torque."""
         return (self.compliance(values, state) * self._torque(state, torque))[None, :]
 
-    def tangent(self, values: Values, state: State) -> Floats | None:
+    def tangent(self, values: Values, state: State, torque: Floats | None = None) -> Floats | None:
         """The compliance; none when the torque is measured and so follows no load."""
         if state.joint_torque is not None:
             return None

@@ -125,7 +125,7 @@ class LinkCompliance(Plain):
         k = self.matrix(values)
         return k @ torque if k.any() else None
 
-    def tangent(self, values: Values, state: State) -> Floats | None:
+    def tangent(self, values: Values, state: State, torque: Floats | None = None) -> Floats | None:
         """K."""
         k = self.matrix(values)
         return k[:, :, None] if k.any() else None
