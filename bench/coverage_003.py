@@ -163,7 +163,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         failures += report(scenario, results)
         if scenario.name == "cells":
             per_equation_report(results)
-    print(f"\n{options.runs} runs per scenario, seed {options.seed}, {time.perf_counter() - started:.0f} s")
+    print(
+        f"\n{options.runs} runs per scenario, seed {options.seed}, {time.perf_counter() - started:.0f} s, "
+        f"{time.process_time():.0f} s of processor time"
+    )
     for failure in failures:
         print(f"outside 93-97 %: {failure}")
     return 1 if failures else 0
