@@ -107,6 +107,7 @@ def equilibrium(arm: Arm, state: State) -> Equilibrium:
     ('equilibrium', 'buckled')
     """
     arm = arm.exact
+    arm = arm.exact
     effects = bending_effects(arm, state)
     parts = list(chunks(len(state), SOLVED_TOGETHER)) or [slice(0)]
     return _assembled(arm, state, effects, [solve(arm, state.part(rows), effects) for rows in parts])
