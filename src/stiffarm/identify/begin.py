@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from stiffarm.identify.start import Cloud, find_start
 from stiffarm.identify.system import Point, System
 from stiffarm.measure.campaign import DEFAULT_MARKER
-from stiffarm.measure.observe import expected, given_frame
+from stiffarm.measure.observe import given_frame
 from stiffarm.model.chain import marker_frame
 from stiffarm.model.kernel import frames, world_vectors
 from stiffarm.model.rotations import matrix_of
@@ -49,8 +49,11 @@ def _cloud(system: System, rows: NDArray[np.int64], free: Sequence[str]) -> Clou
     experiments, member = np.unique(readings.experiment[rows], return_inverse=True)
     at = frames(chain, np.ascontiguousarray(campaign.experiments.q[:, experiments]))
     names = [campaign.markers[m] if m >= 0 else DEFAULT_MARKER for m in readings.marker[rows]]
-    marker = np.array([free.index(name) if name in free else -1 for name in names])
-    position = np.array(expected(system.model.at(), campaign, None, system.loads).world[:, rows])
+    number = {name: i for i, name in enumerate(free)}
+    marker = np.array([number.get(name, -1) for name in names])
+    position = np.zeros((3, len(rows)))
+    if (marker < 0).any():
+        position = system.observer.expected(system.model.at()).world[:, rows]
     rotation = np.zeros((3, 3, len(rows)))
     for m in np.unique(marker[marker >= 0]):
         mine = marker == m

@@ -23,6 +23,9 @@ Whiten = Callable[[Floats], Floats]
 
 STEP_DONE = 1e-7
 """A step is the last when it moves every whitened reading by less than this, root mean square."""
+SHRUNK = 0.01
+"""Steps that get shorter by this factor or more converge so fast that the next one's length is known: as much shorter
+again.  When that is short enough, it need not be taken."""
 MOST_STEPS = 25
 
 
@@ -41,16 +44,18 @@ class Solution:
 
     at: Point
     equations: Equations
-    """At ``at``, not whitened."""
+    """Not whitened: residuals at ``at``, columns there or one last, short step before."""
     iterations: int
     converged: bool
 
 
 def solve_scaled(rows: Floats, right: Floats) -> Floats:
     """Least squares by QR with columns scaled to unit length; rows must have full column rank."""
-    length = np.linalg.norm(rows, axis=0)
-    q, r = np.linalg.qr(rows / length)
-    return np.asarray(np.linalg.solve(r, q.T @ right) / length)
+    length = np.sqrt(np.einsum("ij,ij->j", rows, rows))
+    # the right side as one more column: its part of the triangle is Q^T right
+    r = np.asarray(np.linalg.qr(np.column_stack([rows / length, right]), mode="r"))
+    p = len(length)
+    return np.asarray(np.linalg.solve(r[:p, :p], r[:p, p]) / length)
 
 
 def solve(
@@ -63,18 +68,21 @@ def solve(
 ) -> Solution:
     """Least squares from a start; ``first`` are the equations there when they are known already."""
     at, equations = start, first or system.equations(start, names)
-    cost = _cost(equations, whiten, priors, at, names)
+    cost, before = _cost(equations, whiten, priors, at, names), np.inf
     for iteration in range(1, MOST_STEPS + 1):
         rows, right = _augmented(equations, whiten, priors, at, names)
         step = solve_scaled(rows, right)
         size = float(np.sqrt(np.mean((rows @ step) ** 2)))
+        done = STEP_DONE * max(1.0, np.sqrt(cost / len(right)))
+        last = size < done or (size < SHRUNK * before and size * (size / before) < done)
         candidate = system.moved(at, names, step)
-        trial = system.equations(candidate, names)
+        # a last step is too short to change the columns
+        trial = Equations(system.residual(candidate), equations.columns) if last else system.equations(candidate, names)
         trial_cost = _cost(trial, whiten, priors, candidate, names)
         if not trial_cost <= cost * (1.0 + 1e-9):
             return _trust_region(system, at, names, whiten, priors)
-        at, equations, cost = candidate, trial, trial_cost
-        if size < STEP_DONE * max(1.0, np.sqrt(cost / len(right))):
+        at, equations, cost, before = candidate, trial, trial_cost, size
+        if last:
             return Solution(at, equations, iteration, True)
     return Solution(at, equations, MOST_STEPS, False)
 

@@ -84,30 +84,27 @@ def _nearest_rotation(matrix: Floats) -> Floats:
 def find_start(cloud: Cloud, *, rounds: int = 30) -> Start:
     """Frames of the setups and places of the markers from nominal geometry."""
     setups = np.unique(cloud.setup)
+    markers = [int(m) for m in np.unique(cloud.marker) if m >= 0]
+    of_setup = {int(s): np.flatnonzero(cloud.setup == s) for s in setups}
+    of_marker = [np.flatnonzero(cloud.marker == m) for m in markers]
     rotations, tool = _rotations_from_readings(cloud, setups)
     known = dict(rotations)
-    places: dict[int, Floats] = {int(m): np.zeros(3) for m in np.unique(cloud.marker) if m >= 0}
-    rms = np.inf
+    linear = _Linear.of(cloud, list(of_setup.values()), of_marker)
+    world, rms = cloud.body_position, np.inf
     for _ in range(rounds):
-        world = _points(cloud, places)
-        for setup in setups:
+        for setup, rows in of_setup.items():
             if setup not in rotations:
-                rows = cloud.setup == setup
-                known[int(setup)] = best_rotation(world[:, rows], cloud.read[:, rows])
-        shifts, places, error = _linear_places(cloud, known, setups)
+                known[setup] = best_rotation(world[:, rows], cloud.read[:, rows])
+        shifts, places, error = linear.solve(cloud, [known[s] for s in of_setup])
         settled = error > rms * (1.0 - 1e-3) or len(rotations) == len(setups)
         rms = error
         if settled:
             break
-    return Start({int(s): Rigid(known[int(s)], shifts[int(s)]) for s in setups}, places, tool, rms)
-
-
-def _points(cloud: Cloud, places: dict[int, Floats]) -> Floats:
-    moved = cloud.body_position.copy()
-    for marker, place in places.items():
-        rows = cloud.marker == marker
-        moved[:, rows] += np.einsum("cin,c->in", cloud.body_rotation[:, :, rows], place)
-    return moved
+        world = cloud.body_position.copy()
+        for rows, place in zip(of_marker, places, strict=True):
+            world[:, rows] += np.tensordot(place, cloud.body_rotation[:, :, rows], 1)
+    frames = {s: Rigid(known[s], shift) for s, shift in zip(of_setup, shifts, strict=True)}
+    return Start(frames, dict(zip(markers, places, strict=True)), tool, rms)
 
 
 def _rotations_from_readings(cloud: Cloud, setups: Ints) -> tuple[dict[int, Floats], Floats | None]:
@@ -126,27 +123,39 @@ def _rotations_from_readings(cloud: Cloud, setups: Ints) -> tuple[dict[int, Floa
     return found, tool
 
 
-def _linear_places(
-    cloud: Cloud, rotations: dict[int, Floats], setups: Ints
-) -> tuple[dict[int, Floats], dict[int, Floats], float]:
-    """Shifts of the setups and places of the markers, given the rotations: linear least squares."""
-    markers = [int(m) for m in np.unique(cloud.marker) if m >= 0]
-    n = cloud.read.shape[1]
-    turn = np.zeros((n, 3, 3))
-    columns = np.zeros((n, 3, 3 * (len(setups) + len(markers))))
-    for i, s in enumerate(setups):
-        rows = cloud.setup == s
-        turn[rows] = rotations[int(s)]
-        columns[rows, :, 3 * i : 3 * i + 3] = np.eye(3)
-    lever = np.einsum("nij,cjn->nic", turn, cloud.body_rotation)
-    for i, m in enumerate(markers):
-        rows = cloud.marker == m
-        at = 3 * (len(setups) + i)
-        columns[rows, :, at : at + 3] = lever[rows]
-    right = cloud.read.T - np.einsum("nij,jn->ni", turn, cloud.body_position)
-    a, b = columns.reshape(3 * n, -1), right.reshape(-1)
-    found = np.linalg.lstsq(a, b, rcond=1e-9)[0]
-    rest = b - a @ found
-    places = found.reshape(-1, 3)
-    shifts = {int(s): places[i] for i, s in enumerate(setups)}
-    return shifts, {m: places[len(setups) + i] for i, m in enumerate(markers)}, float(np.sqrt(rest @ rest / n))
+@dataclass(frozen=True, eq=False)
+class _Linear:
+    """Shifts t of the setups and places m of the markers by linear least squares, given the rotations S.
+
+    Seen in the world, S^T r - p = S^T t + R m: the left side of the unknowns S^T t and m is the same whatever S is,
+    so that its pseudo-inverse is taken once.
+    """
+
+    matrix: Floats
+    """(3 rows, 3 (setups + markers))"""
+    inverse: Floats
+    of_setup: list[Ints]
+    """Rows of each setup."""
+
+    @staticmethod
+    def of(cloud: Cloud, of_setup: list[Ints], of_marker: list[Ints]) -> _Linear:
+        """From the rows of each setup and of each marker."""
+        matrix = np.zeros((cloud.read.shape[1], 3, len(of_setup) + len(of_marker), 3))
+        for i, rows in enumerate(of_setup):
+            matrix[rows, :, i] = np.eye(3)
+        for i, rows in enumerate(of_marker, start=len(of_setup)):
+            matrix[rows, :, i] = cloud.body_rotation[:, :, rows].transpose(2, 1, 0)
+        flat = matrix.reshape(3 * cloud.read.shape[1], -1)
+        return _Linear(flat, np.asarray(np.linalg.pinv(flat, rcond=1e-9), dtype=float), of_setup)
+
+    def solve(self, cloud: Cloud, rotations: list[Floats]) -> tuple[Floats, Floats, float]:
+        """Shifts (setups, 3), places (markers, 3) and the root mean square distance that is left, m."""
+        right = -cloud.body_position.T
+        for rows, rotation in zip(self.of_setup, rotations, strict=True):
+            right[rows] += cloud.read[:, rows].T @ rotation
+        flat = right.reshape(-1)
+        found = self.inverse @ flat
+        rest = flat - self.matrix @ found
+        seen, places = np.split(found.reshape(-1, 3), [len(rotations)])
+        shifts = np.array([rotation @ shift for rotation, shift in zip(rotations, seen, strict=True)]).reshape(-1, 3)
+        return shifts, places, float(np.sqrt(rest @ rest / len(right)))

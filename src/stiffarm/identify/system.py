@@ -19,9 +19,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from stiffarm.identify.data import resolved_of
 from stiffarm.measure.campaign import OBSERVATIONS, Campaign
-from stiffarm.measure.observe import DIRECT, expected, expected_with_columns, given_frame, residual
+from stiffarm.measure.observe import DIRECT, Observer, given_frame, residual
+from stiffarm.measure.references import Resolved
 from stiffarm.model.arm_model import Arm, ArmModel
+from stiffarm.model.kernel import cross
 from stiffarm.model.rotations import inverse_right_jacobian
 from stiffarm.robot.placement import Rigid, rotation_from_vector
 
@@ -54,6 +57,8 @@ class System:
     model: ArmModel
     campaign: Campaign
     loads: str = "torque"
+    resolved: Resolved | None = None
+    """Where the campaign's rows come from, when some of them are differences of readings."""
 
     @cached_property
     def take(self) -> tuple[Ints, Ints]:
@@ -65,6 +70,11 @@ class System:
         finite[3:, positions] = False
         row, component = np.nonzero(finite.T)
         return component, row
+
+    @property
+    def rows(self) -> Resolved:
+        """The campaign's rows with their source."""
+        return resolved_of(self.campaign) if self.resolved is None else self.resolved
 
     def __len__(self) -> int:
         return len(self.take[0])
@@ -86,7 +96,12 @@ class System:
             centres[:, i] = np.nan_to_num(np.nanmean(readings.value[:3, rows], axis=1))
         return centres
 
-    @property
+    @cached_property
+    def observer(self) -> Observer:
+        """The campaign's readings, sorted for evaluation."""
+        return Observer(self.campaign, self.loads)
+
+    @cached_property
     def frame_names(self) -> tuple[str, ...]:
         """Names of the frame unknowns, six for each unknown setup."""
         return tuple(
@@ -102,36 +117,41 @@ class System:
     def residual(self, at: Point) -> Floats:
         """Read minus expected, one number per scalar."""
         component, row = self.take
-        value = expected(self.arm(at), self.campaign, at.frames, self.loads).value
+        value = self.observer.expected(self.arm(at), at.frames).value
         return np.asarray(residual(self.campaign, value)[component, row])
 
     def equations(self, at: Point, names: Sequence[str]) -> Equations:
         """Residuals and derivatives by the named parameters, then by the frames."""
         component, row = self.take
-        found, columns = expected_with_columns(self.arm(at), self.campaign, names, at.frames, self.loads)
+        found, columns = self.observer.with_columns(self.arm(at), names, at.frames)
         rest = residual(self.campaign, found.value)
-        columns = np.concatenate([columns, self._frame_columns(found.value)])
-        poses = np.flatnonzero(self.campaign.kind("pose"))
+        if self.unknown_frames:
+            columns = np.concatenate([columns, self._frame_columns(found.value)])
+        poses = self._poses
         if len(poses):
             turn = np.nan_to_num(rest[3:, poses])
             columns[:, 3:, poses] = inverse_right_jacobian(turn, columns[:, 3:, poses])
         return Equations(np.asarray(rest[component, row]), np.ascontiguousarray(columns[:, component, row].T))
 
+    @cached_property
+    def _poses(self) -> Ints:
+        return np.flatnonzero(self.campaign.kind("pose"))
+
     def _frame_columns(self, value: Floats) -> Floats:
         """(6 per unknown setup, 6, rows)"""
-        readings = self.campaign.readings
-        placed = ~self.campaign.kind("deflection")
-        out = np.zeros((6 * len(self.unknown_frames), 6, len(readings)))
-        for k, setup in enumerate(self.unknown_frames):
-            rows = np.flatnonzero((readings.setup == setup) & placed)
-            arm = value[:3, rows] - self.centres[:, setup, None]
-            for a in range(3):
-                b, c = (a + 1) % 3, (a + 2) % 3
-                out[6 * k + a, a, rows] = 1.0
-                out[6 * k + 3 + a, b, rows] = -arm[c]
-                out[6 * k + 3 + a, c, rows] = arm[b]
-                out[6 * k + 3 + a, 3 + a, rows] = 1.0
+        out = np.zeros((6 * len(self.unknown_frames), 6, len(self.campaign.readings)))
+        for k, (setup, rows) in enumerate(zip(self.unknown_frames, self._rows_of_frames, strict=True)):
+            block = np.zeros((6, 6, len(rows)))
+            block[range(6), range(6)] = 1.0
+            block[3:, :3] = cross(np.eye(3)[:, :, None], value[:3, rows] - self.centres[:, setup, None])
+            out[6 * k : 6 * k + 6, :, rows] = block
         return out
+
+    @cached_property
+    def _rows_of_frames(self) -> tuple[Ints, ...]:
+        """Readings that each unknown frame moves."""
+        placed = ~self.campaign.kind("deflection")
+        return tuple(np.flatnonzero((self.campaign.readings.setup == s) & placed) for s in self.unknown_frames)
 
     def moved(self, at: Point, names: Sequence[str], step: Floats) -> Point:
         """The point after a step in the named parameters and the frames."""

@@ -123,7 +123,7 @@ def expected(
     arm: Arm, campaign: Campaign, frames: Mapping[str, Rigid] | None = None, loads: str = "torque"
 ) -> Expected:
     """Expected value of every reading for an arm and the frames of the setups."""
-    return _Observer(arm, campaign, setup_frames(campaign, frames), loads).expected()
+    return Observer(campaign, loads).expected(arm, frames)
 
 
 def expected_with_columns(
@@ -137,69 +137,94 @@ def expected_with_columns(
 
     The last three components are the rotation of the reading, applied from the left in the frame of the setup.
     """
-    return _Observer(arm, campaign, setup_frames(campaign, frames), loads).with_columns(names)
+    return Observer(campaign, loads).with_columns(arm, names, frames)
 
 
-class _Observer:
-    """One pass over the groups of a campaign."""
+class Observer:
+    """What a campaign observes, sorted out once for any number of arms and frames."""
 
-    def __init__(self, arm: Arm, campaign: Campaign, frames: list[Rigid], loads: str) -> None:
-        self.arm, self.campaign, self.loads = arm, campaign, loads
-        readings = campaign.readings
-        given = setup_frames(campaign)
-        self.turn = _rotations(frames)[readings.setup]
-        self.turn_deflection = _rotations(given)[readings.setup]
-        self.shift = np.array([frame.translation for frame in frames]).reshape(-1, 3)[readings.setup].T
+    def __init__(self, campaign: Campaign, loads: str = "torque") -> None:
+        self.campaign, self.loads = campaign, loads
+        self.groups = tuple(groups(campaign))
+        self._given = _rotations(setup_frames(campaign))
 
-    def expected(self) -> Expected:
+    def expected(self, arm: Arm, frames: Mapping[str, Rigid] | None = None) -> Expected:
         """Values only."""
-        out = self._empty()
-        for group in groups(self.campaign):
-            state = state_of(self.arm, self.campaign, group, self.loads)
-            self._place(out, group, predict(self.arm, state, group.point))
+        out, placed = self._empty(), _Placed.of(self.campaign, frames)
+        for group in self.groups:
+            state = state_of(arm, self.campaign, group, self.loads)
+            self._place(out, group, predict(arm, state, group.point), placed)
         return out
 
-    def with_columns(self, names: Collection[str]) -> tuple[Expected, Floats]:
+    def with_columns(
+        self, arm: Arm, names: Collection[str], frames: Mapping[str, Rigid] | None = None
+    ) -> tuple[Expected, Floats]:
         """Values and columns."""
-        out = self._empty()
+        out, placed = self._empty(), _Placed.of(self.campaign, frames)
         columns = np.zeros((len(names), 6, len(self.campaign.readings)))
-        for group in groups(self.campaign):
-            state = state_of(self.arm, self.campaign, group, self.loads)
+        for group in self.groups:
+            state = state_of(arm, self.campaign, group, self.loads)
             turning = group.pose or (group.deflection and self._reads_rotation(group))
             prediction, part = sensitivity(
-                self.arm, state, group.point, names, rotation=turning, deflection=group.deflection
+                arm, state, group.point, names, rotation=turning, deflection=group.deflection
             )
-            self._place(out, group, prediction)
-            here = np.take(part, group.member, axis=2)
-            turn = self._turn(group)
-            columns[:, :3, group.rows] = np.einsum("rij,pjr->pir", turn, here[:, :3], optimize=True)
+            self._place(out, group, prediction, placed)
+            turn = self._turn(group, placed)
+            columns[:, :3, group.rows] = self._turned(group, turn, part[:, :3])
             if turning:
-                columns[:, 3:, group.rows] = np.einsum("rij,pjr->pir", turn, here[:, 3:], optimize=True)
+                columns[:, 3:, group.rows] = self._turned(group, turn, part[:, 3:])
         return out, columns
 
     def _empty(self) -> Expected:
         n = len(self.campaign.readings)
         return Expected(np.full((6, n), np.nan), np.full((3, n), np.nan), np.zeros((3, 3, n)))
 
-    def _turn(self, group: Group) -> Floats:
-        """World to setup for a group's rows; that of a deflection is stated or identity, never found."""
-        return (self.turn_deflection if group.deflection else self.turn)[group.rows]
+    def _turn(self, group: Group, placed: _Placed) -> Floats:
+        """World to setup (setups, 3, 3) for a group; that of a deflection is stated or identity, never found."""
+        return self._given if group.deflection else placed.rotation
+
+    def _turned(self, group: Group, turn: Floats, world: Floats) -> Floats:
+        """Vectors (..., 3, experiments) of the world as each row of a group sees them, in the frame of its setup."""
+        setup = self.campaign.readings.setup[group.rows]
+        if (setup == setup[0]).all():
+            return np.take(turn[setup[0]] @ world, group.member, axis=-1)
+        out = np.empty((*world.shape[:-1], len(setup)))
+        for s in np.unique(setup):
+            mine = np.flatnonzero(setup == s)
+            out[..., mine] = turn[s] @ np.take(world, group.member[mine], axis=-1)
+        return out
 
     def _reads_rotation(self, group: Group) -> bool:
         return bool(np.isfinite(self.campaign.readings.value[3:, group.rows]).any())
 
-    def _place(self, out: Expected, group: Group, prediction: Prediction) -> None:
-        rows, member, turn = group.rows, group.member, self._turn(group)
+    def _place(self, out: Expected, group: Group, prediction: Prediction, placed: _Placed) -> None:
+        rows, member, turn = group.rows, group.member, self._turn(group, placed)
         if group.deflection:
             out.world[:, rows] = prediction.deflection[:, member]
-            out.value[:3, rows] = np.einsum("rij,jr->ir", turn, prediction.deflection[:, member])
-            out.value[3:, rows] = np.einsum("rij,jr->ir", turn, prediction.deflection_rotation[:, member])
+            out.value[:3, rows] = self._turned(group, turn, prediction.deflection)
+            out.value[3:, rows] = self._turned(group, turn, prediction.deflection_rotation)
             return
         out.world[:, rows] = prediction.position[:, member]
-        out.value[:3, rows] = np.einsum("rij,jr->ir", turn, prediction.position[:, member]) + self.shift[:, rows]
+        shift = placed.shift[:, self.campaign.readings.setup[rows]]
+        out.value[:3, rows] = self._turned(group, turn, prediction.position) + shift
         if group.pose:
             out.rotation[:, :, rows] = prediction.rotation[:, :, member]
-            out.value[3:, rows] = vector_of(np.einsum("rij,cjr->cir", turn, prediction.rotation[:, :, member]))
+            out.value[3:, rows] = vector_of(self._turned(group, turn, prediction.rotation))
+
+
+@dataclass(frozen=True, eq=False)
+class _Placed:
+    """Frames of all setups."""
+
+    rotation: Floats
+    """(setups, 3, 3)"""
+    shift: Floats
+    """(3, setups)"""
+
+    @staticmethod
+    def of(campaign: Campaign, frames: Mapping[str, Rigid] | None) -> _Placed:
+        found = setup_frames(campaign, frames)
+        return _Placed(_rotations(found), np.array([frame.translation for frame in found]).reshape(-1, 3).T)
 
 
 def _rotations(frames: list[Rigid]) -> Floats:

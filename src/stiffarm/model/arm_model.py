@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, lru_cache
 
 from stiffarm.errors import InputError, Problem, did_you_mean
 from stiffarm.model.chain import Chain, Corrections, Node, build_chain
@@ -34,8 +33,10 @@ class ArmModel:
 
     @staticmethod
     def of(robot: Robot) -> ArmModel:
-        """The robot with every effect of its file."""
-        return ArmModel(robot, default_effects(robot))
+        """The robot with every effect of its file; the same model whenever the same robot is asked about."""
+        known = _model_of(robot)
+        # equal robots may differ in what a file shows (0.0 and -0.0), so only the very same one shares a model
+        return known if known.robot is robot else ArmModel(robot, default_effects(robot))
 
     def grouped(self, joint: str, angles: Iterable[float]) -> ArmModel:
         """The model with the compliance of one joint grouped by its angles (rad or m)."""
@@ -73,20 +74,41 @@ class ArmModel:
         """Nominal values by name."""
         return {p.name: p.nominal for p in self.parameters}
 
+    @cached_property
+    def owner(self) -> dict[str, tuple[int, int]]:
+        """Index of the effect that has a parameter, and of the parameter within it, by name."""
+        return {p.name: (i, j) for i, effect in enumerate(self.effects) for j, p in enumerate(effect.parameters)}
+
+    @cached_property
+    def drawn(self) -> Arm:
+        """The arm as its file draws it."""
+        return Arm(self, self.nominal, build_chain(self.robot))
+
     def at(self, values: Values | None = None) -> Arm:
         """The arm with some parameters at other than nominal values."""
-        given = dict(values or {})
-        unknown = [name for name in given if name not in self.nominal]
-        if unknown:
+        if not values:
+            return self.drawn
+        nominal = self.nominal
+        full = {**nominal, **values}
+        if len(full) > len(nominal):
+            unknown = next(name for name in values if name not in nominal)
             raise InputError(
                 Problem(
-                    f"parameter {unknown[0]!r} does not exist for {self.robot.name}",
-                    next_step=did_you_mean(unknown[0], list(self.nominal)),
+                    f"parameter {unknown!r} does not exist for {self.robot.name}",
+                    next_step=did_you_mean(unknown, list(nominal)),
                 )
             )
-        full = self.nominal | given
-        chain = build_chain(self.robot, merged(effect.corrections(full) for effect in self.effects))
-        return Arm(self, full, chain)
+        # an effect at its nominal values corrects nothing
+        changed = {self.owner[name][0] for name, value in values.items() if value != nominal[name]}
+        if not changed:
+            return Arm(self, full, self.drawn.chain)
+        corrections = merged(self.effects[i].corrections(full) for i in sorted(changed))
+        return Arm(self, full, build_chain(self.robot, corrections))
+
+
+@lru_cache(maxsize=32)
+def _model_of(robot: Robot) -> ArmModel:
+    return ArmModel(robot, default_effects(robot))
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,8 +144,8 @@ class Arm:
 
 def merged(corrections: Iterable[Corrections]) -> Corrections:
     """All corrections as one; no two effects correct the same thing."""
-    total: dict[str, dict[Any, Any]] = {one.name: {} for one in fields(Corrections)}
+    total = Corrections(*({} for _ in fields(Corrections)))
     for one in corrections:
-        for name, entries in total.items():
-            entries.update(getattr(one, name))
-    return Corrections(**total)
+        for name, entries in vars(one).items():
+            vars(total)[name].update(entries)
+    return total

@@ -61,11 +61,19 @@ class AxisTable:
         """(m, 3, n) angular velocity per unit motion; zero for slides."""
         return self.direction * self.turning[:, :, None]
 
+    def part(self, rows: NDArray[np.intp]) -> AxisTable:
+        """Some of the axes."""
+        felt = tuple(self.felt[i] for i in rows) if self.felt else ()
+        return AxisTable(self.direction[rows], self.turning[rows], self.origin[rows], self.order[rows], felt)
+
     def columns(self, point: WorldPoint) -> Floats:
         """(m, 3, n) motion of a point; zero where the axis does not move it."""
-        turned = cross(self.direction, point.xyz - self.origin)
-        column = np.where(self.turning[:, :, None] > 0, turned, self.direction)
-        return np.asarray(column * (self.order < point.order)[:, None, None])
+        turns = np.flatnonzero(self.turning[:, 0])
+        out = np.empty((len(self.order), *np.broadcast_shapes(self.direction.shape[1:], point.xyz.shape)))
+        out[...] = self.direction
+        out[turns] = cross(self.direction[turns], point.xyz - self.origin[turns])
+        out[self.order >= point.order] = 0.0
+        return out
 
     @cached_property
     def force(self) -> Floats:

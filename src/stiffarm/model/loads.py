@@ -38,6 +38,11 @@ class Load:
     torque_world: Floats | None = None
     origin: Origin = "external"
 
+    @property
+    def pulls(self) -> bool:
+        """Whether it is anything but zero."""
+        return bool(self.force_world.any() or (self.torque_world is not None and self.torque_world.any()))
+
     def part(self, rows: slice) -> Load:
         """The same load for some of the configurations."""
         torque = self.torque_world

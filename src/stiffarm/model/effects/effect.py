@@ -74,7 +74,7 @@ class Effect(Protocol):
         ...
 
     def corrections(self, values: Values) -> Corrections:
-        """What its values change in the chain's constants (rigid effects)."""
+        """What its values change in the chain's constants (rigid effects); nothing when they are nominal."""
         ...
 
     def entries(self, values: Values, state: State, torque: Floats) -> Sequence[Entry]:

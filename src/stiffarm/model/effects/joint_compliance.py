@@ -84,6 +84,8 @@ class JointCompliance(Plain):
 
     def twist(self, values: Values, state: State, torque: Floats) -> Floats | None:
         """compliance * torque."""
+        if not any(values[p.name] for p in self.compliances):
+            return None
         return (self.compliance(values, state) * self._torque(state, torque))[None, :]
 
     def tangent(self, values: Values, state: State, torque: Floats | None = None) -> Floats | None:
