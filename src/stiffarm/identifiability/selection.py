@@ -16,7 +16,7 @@ could be at all (``plausible``), the readings do not tell it, and keeping it onl
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -85,7 +85,7 @@ def select_columns(
     least = np.zeros(len(length)) if plausible is None else 1.0 / (plausible * np.where(seen, length, 1.0))
     useless = any(left <= least[j] for j, left in zip(order, rest, strict=True))
     if len(kept) < len(order) or useless:  # rests after a dropped one were taken against it: once more without it
-        kept, rest = _greedy(unit, order, np.maximum(border, least))
+        kept, rest = _one_by_one(unit, order, rest, np.maximum(border, least))
     rest_of = dict(zip(order, rest, strict=True))
     if plausible is not None:
         kept, weak = _without_weak(r, kept, plausible)
@@ -96,7 +96,7 @@ def select_columns(
     gap = min(large, default=1.0) / max([*small, 1e-16])
     return Selection(
         tuple(kept),
-        tuple(_dependence(unit, length, kept, j, rest_of[j] if rest_of[j] > border else 0.0) for j in dropped),
+        _dependences(unit, length, kept, {j: rest_of[j] if rest_of[j] > border else 0.0 for j in dropped}),
         tuple(int(j) for j in np.flatnonzero(~seen)),
         float(gap),
     )
@@ -111,6 +111,31 @@ def _rests(unit: Floats, order: Sequence[int]) -> list[float]:
     rests = np.zeros(len(order))
     rests[: factor.shape[0]] = np.abs(np.diag(factor))
     return [float(x) for x in rests]
+
+
+def _one_by_one(
+    unit: Floats, order: Sequence[int], rests: Sequence[float], border: Floats
+) -> tuple[list[int], list[float]]:
+    """Columns taken one after the other, those under their border left out, with the rest of each.
+
+    What stood out against all before it is guessed to be kept.  With the kept columns first and the others behind
+    them, one triangle has the rest of every column against the kept ones before it; when all are on the side of the
+    border that was guessed, so is the choice.  Otherwise the columns are gone through.
+    """
+    kept = [j for j, rest in zip(order, rests, strict=True) if rest > border[j]]
+    if len(kept) > unit.shape[0]:
+        return _greedy(unit, order, border)
+    chosen = set(kept)
+    left_out = [j for j in order if j not in chosen]
+    factor = np.linalg.qr(unit[:, [*kept, *left_out]], mode="r")
+    found: dict[int, float] = {j: abs(float(factor[i, i])) for i, j in enumerate(kept)}
+    before = np.cumsum([j in chosen for j in order])
+    at = {j: int(n) for j, n in zip(order, before, strict=True)}
+    for i, j in enumerate(left_out, start=len(kept)):
+        found[j] = float(np.linalg.norm(factor[at[j] :, i]))
+    if any((found[j] > border[j]) != (j in chosen) for j in order):
+        return _greedy(unit, order, border)
+    return kept, [found[j] for j in order]
 
 
 def _greedy(unit: Floats, order: Sequence[int], border: Floats) -> tuple[list[int], list[float]]:
@@ -166,8 +191,20 @@ def _border(rests: Sequence[float]) -> float:
     return float(min(np.sqrt(values[at] * values[at + 1]), SMALL))
 
 
-def _dependence(unit: Floats, length: Floats, kept: Sequence[int], column: int, rest: float) -> Dependence:
-    found = np.linalg.lstsq(unit[:, list(kept)], unit[:, column], rcond=None)[0]
+def _dependences(
+    unit: Floats, length: Floats, kept: Sequence[int], rests: Mapping[int, float]
+) -> tuple[Dependence, ...]:
+    """What each dropped column, with its rest, is a combination of."""
+    if not rests:
+        return ()
+    dropped = list(rests)
+    factor = np.linalg.qr(unit[:, [*kept, *dropped]], mode="r")
+    n = len(kept)
+    found = np.linalg.solve(factor[:n, :n], factor[:n, n:]).T
+    return tuple(_dependence(row, length, kept, j, rests[j]) for row, j in zip(found, dropped, strict=True))
+
+
+def _dependence(found: Floats, length: Floats, kept: Sequence[int], column: int, rest: float) -> Dependence:
     big = [int(i) for i in np.flatnonzero(np.abs(found) > max(1e-6, 0.05 if rest else 0.0))]
     coefficients = tuple(float(found[i] * length[column] / length[kept[i]]) for i in big)
     sigma = 1.0 / (rest * length[column]) if rest else np.inf

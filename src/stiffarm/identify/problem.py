@@ -191,7 +191,7 @@ def numerical_rank(matrix: Array) -> Rank:
     length = np.linalg.norm(matrix, axis=0)
     scaled = matrix / np.where(length > 0, length, 1.0)
     triangle = np.linalg.qr(scaled, mode="r") if len(scaled) > scaled.shape[1] else scaled
-    _, values, rows = np.linalg.svd(triangle, full_matrices=True)
+    values = np.linalg.svd(triangle, compute_uv=False)
     padded = np.zeros(matrix.shape[1] + 1)
     padded[: len(values)] = values
     relative = np.maximum(padded / max(padded[0], np.finfo(float).tiny), 1e-17)
@@ -200,7 +200,9 @@ def numerical_rank(matrix: Array) -> Rank:
     rank = int(candidates[0]) + 1 if len(candidates) and padded[0] > 0 else int(np.sum(relative[:-1] > RANK_FLOOR))
     rank = 0 if padded[0] == 0 else min(rank, int(np.sum(relative[:-1] > RANK_FLOOR)))
     gap = float(ratio[rank - 1]) if rank else 1.0
-    return Rank(rank, values, gap, rows[rank:].T)
+    deficient = rank < matrix.shape[1]
+    null_space = np.linalg.svd(triangle)[2][rank:].T if deficient else np.zeros((matrix.shape[1], 0))
+    return Rank(rank, values, gap, null_space)
 
 
 def require_full_rank(problem: LinearProblem) -> Rank:
