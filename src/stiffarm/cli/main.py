@@ -16,6 +16,7 @@ from typing import Any, TextIO
 import typer
 
 from stiffarm import __version__
+from stiffarm.cli.assess import assess
 from stiffarm.cli.common import show_problems
 from stiffarm.cli.compare import compare
 from stiffarm.cli.demo import demo
@@ -29,6 +30,7 @@ from stiffarm.errors import InputError, StiffarmWarning
 
 COMMANDS: tuple[Callable[..., Any] | typer.Typer, ...] = (
     robot_app,
+    assess,
     simulate,
     identify,
     validate,
