@@ -92,7 +92,7 @@ def convert(
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
-    """From one format into another: robot file, URDF, DH, modified DH; a model becomes its calibrated robot."""
+    """Robot file, URDF, DH; or a model, calibrated."""
     from stiffarm.robot.convert import convert_robot
 
     if robot.lower().endswith(".json"):

@@ -57,12 +57,12 @@ def placement_of(transform: Rigid) -> Placement:
     >>> placement_of(Rigid.of(Placement((1.0, 2.0, 3.0), (0.0, 0.5, 0.0))))
     Placement(xyz=(1.0, 2.0, 3.0), rpy=(0.0, 0.5, 0.0))
     """
-    r = transform.rotation
+    r = transform.rotation + 0.0  # without negative zeros, which would turn pi into -pi
     locked = math.hypot(r[0, 0], r[1, 0]) < 4e-16
     yaw = 0.0 if locked else math.atan2(r[1, 0], r[0, 0])
-    rest = rotation_about("z", -yaw) @ r
-    pitch = math.atan2(-rest[2, 0], rest[0, 0])
-    roll = math.atan2(-rest[1, 2], rest[1, 1])
+    rest = rotation_about("z", -yaw) @ r + 0.0
+    pitch = math.atan2(0.0 - rest[2, 0], rest[0, 0])
+    roll = math.atan2(0.0 - rest[1, 2], rest[1, 1])
     return Placement(vector3(transform.translation), (roll + 0.0, pitch + 0.0, yaw + 0.0))
 
 
