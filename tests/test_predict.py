@@ -316,3 +316,16 @@ def test_names_that_do_not_exist(
 ) -> None:
     assert main(["predict", "kr270", str(loaded_plan), option, value]) == 2
     assert says in capsys.readouterr().err
+
+
+def test_exact_says_how_far_first_order_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = tmp_path / "a.plan.csv"
+    header = [f"q.A{i}[deg]" for i in range(1, 7)]
+    plan.write_text(f"experiment,{','.join(header)},force.z[N],load_point\ne1,0,-60,80,10,30,0,-3500,hook\n", "utf-8")
+    answers = []
+    for more in ((), ("--exact",)):
+        assert main(["predict", "kr270", str(plan), "--json", "--quiet", *more]) == 0
+        answers.append(json.loads(capsys.readouterr().out))
+    linear, exact = (np.array([one["rows"][0][f"{axis}[m]"] for axis in "xyz"]) for one in answers)
+    assert 1e-6 < np.linalg.norm(exact - linear) < 1e-3
+    assert answers[1]["first_order_difference"]["max[m]"] == pytest.approx(float(np.linalg.norm(exact - linear)))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stiffarm.cli.common import AsJson, Quiet, Seed, answer, warn_all
+from stiffarm.cli.common import AsJson, Quiet, Seed, answer, tell, warn_all
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -43,14 +43,27 @@ def predict(
         warn_all([f"{known.file}: this model failed its validation: {known.unusable}"])
     if output is not None:
         predicted.write(output)
+    beside = _beside_first_order(predicted, predict_file(known, plan, marker=marker, setup=setup)) if exact else {}
+    if beside:
+        tell(f"first order differs by at most {1e6 * beside['max[m]']:.1f} um", quiet)
     document = {
         "model": model,
         "plan": str(plan),
         "method": "exact" if exact else "first order",
         "frame": setup or "world",
         "rows": predicted.rows() if as_json else [],
+        **({"first_order_difference": beside} if beside else {}),
     }
     answer(document, _table(predicted, setup or "world"), as_json)
+
+
+def _beside_first_order(exact: Predicted, linear: Predicted) -> dict[str, float]:
+    """How far first order is from the equilibrium, m, over the rows."""
+    import numpy as np
+
+    apart = np.linalg.norm(exact.pose[:3] - linear.pose[:3], axis=0)
+    known = apart[np.isfinite(apart)]
+    return {"max[m]": float(known.max(initial=0.0)), "rms[m]": float(np.sqrt(np.mean(known**2))) if known.size else 0.0}
 
 
 def _table(predicted: Predicted, frame: str) -> Table:
