@@ -93,15 +93,14 @@ def identify(
 
 def _dry_run(robot: str, campaigns: list[Path], options: Any, as_json: bool) -> int:
     """What the readings could tell, without the model."""
-    from stiffarm.identify.fit import fit_asked
-    from stiffarm.identify.unknowns import ask
+    from stiffarm.identify.fit import fit
     from stiffarm.measure.merging import read_campaigns
     from stiffarm.robot.reading import read_robot
 
     arm = read_robot(robot)
     campaign = read_campaigns(campaigns, arm)
     warn_all(campaign.warnings)
-    found = fit_asked(ask(arm, campaign, options), campaign, options)
+    found = fit(arm, campaign, options)
     document = {
         "rank": found.rank,
         "gap": found.selection.gap,

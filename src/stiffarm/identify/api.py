@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from stiffarm.identify.assemble import assemble, training_rms, versions
+from stiffarm.identify.data import fitted_rows, part_of
 from stiffarm.identify.estimate import Estimate, Provenance
 from stiffarm.identify.fit import fit_asked
 from stiffarm.identify.judge import validate, verdict
@@ -43,15 +44,16 @@ def identify(
         paths = [campaign] if isinstance(campaign, str | Path) else list(campaign)
         files = {Path(path).name: _sha256(path) for path in paths}
         campaign = read_campaigns(paths, arm)
+    data = fitted_rows(arm, campaign, options)
+    campaign = data.campaign
     asked = ask(arm, campaign, options)
-    used = campaign
+    used = data
     if options.holdout is not None:
         from stiffarm.identify.holdout import split
-        from stiffarm.measure.subset import with_readings
 
-        used = with_readings(campaign, ~split(campaign, options.holdout, options.seed).judged)
+        used = part_of(data, ~split(campaign, options.holdout, options.seed).judged)
     found = fit_asked(asked, used, options)
-    holdout = validate(asked, campaign, options)
+    holdout = validate(asked, data, options)
     answer = verdict(found, holdout, training_rms(found))
     origin = Provenance(versions(), options.seed, files, command)
     suspects = find_suspects(found) if len(found.system) <= MOST_SCALARS else ()

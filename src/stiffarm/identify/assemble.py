@@ -66,7 +66,8 @@ def assemble(
         robot=_robot(found),
         parameters=_parameters(found, options),
         covariance_names=found.names,
-        covariance=tuple(tuple(map(float, row[:n])) for row in found.estimate.covariance[:n]),
+        covariance=_rows(found.estimate.covariance[:n, :n]),
+        scale_covariance=_rows(found.scale[:n, :n]) if found.errors.names else (),
         dropped=tuple(Held(d.name, d.why) for d in found.dropped),
         setups=_setups(found),
         outliers=tuple(outliers),
@@ -81,6 +82,12 @@ def assemble(
             rank=found.rank,
             gap=float(min(found.selection.gap, 1e16)),
             iterations=found.solution.iterations,
+            reading_m=reading_sigma(found),
+            shared_errors={
+                component.name: component.sigma
+                for component in details.variance_components
+                if component.name in details.shared_effects
+            },
         ),
         domain=domain(found.system.campaign),
         holdout=holdout,
@@ -88,6 +95,26 @@ def assemble(
         provenance=provenance or Provenance(versions(), options.seed),
         notes=_notes(found),
     )
+
+
+def reading_sigma(found: Fit) -> float | None:
+    """Standard deviation of the 3-D error of one reading as the fit found it, m; None without lengths.
+
+    A deflection that was not made from two rows is two readings.
+    """
+    component, row = found.system.take
+    sigma = found.estimate.details.row_sigma
+    lengths = component < 3
+    if sigma is None or not lengths.any():
+        return None
+    variance = (sigma * (found.noise.sigma if found.noise.whitening.mixes else 1.0)) ** 2
+    resolved = found.system.rows
+    readings = np.where(resolved.source.kind("deflection")[resolved.origin], 2.0, 1.0)
+    return float(np.sqrt(3.0 * np.mean((variance / readings[row])[lengths])))
+
+
+def _rows(matrix: Floats) -> tuple[tuple[float, ...], ...]:
+    return tuple(tuple(map(float, row)) for row in matrix)
 
 
 def versions() -> dict[str, str]:
@@ -188,7 +215,7 @@ def _setups(found: Fit) -> tuple[SetupEstimate, ...]:
             carry = np.eye(6)
             carry[:3, 3:] = -skew(frame.translation - system.centres[:, i])
             moved = carry @ found.estimate.covariance[at : at + 6, at : at + 6] @ carry.T
-            covariance = tuple(tuple(map(float, row)) for row in moved)
+            covariance = _rows(moved)
         markers = tuple((m, tuple(values[f"tool.{m}.{a}"] for a in "xyz")) for m in model.robot.marker_names)
         setups.append(
             SetupEstimate(
@@ -229,7 +256,10 @@ def _notes(found: Fit) -> tuple[str, ...]:
     notes = list(found.estimate.details.messages)
     compliances = any(".compliance" in name for name in found.names)
     campaign = found.system.campaign
-    if compliances and campaign.experiments.wrench_world.any() and "load.gain" not in found.names:
+    if found.errors.names:
+        notes.append(f"carried into every interval: the stated uncertainty of {', '.join(found.errors.names)}")
+    carried = campaign.load_uncertainty.gain_sigma > 0 or "load.gain" in found.names
+    if compliances and campaign.experiments.wrench_world.any() and not carried:
         notes.append(
             "the common scale of all compliances rests on the stated force being exact; "
             "state [load] gain_sigma in the campaign file to carry its uncertainty into every interval"

@@ -80,6 +80,10 @@ class FitSummary:
     rank: int
     gap: float | None
     iterations: int
+    reading_m: float | None = None
+    """Standard deviation of the 3-D error of one reading, m."""
+    shared_errors: Mapping[str, float] = field(default_factory=dict)
+    """Standard deviations (m, rad) of the translations and rotations that readings share, by name."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +153,8 @@ class Estimate:
     holdout: Holdout | None
     verdict: Verdict
     provenance: Provenance
+    scale_covariance: tuple[Numbers, ...] = ()
+    """The part of `covariance` that is due to loads which are not exactly known; empty when that was not stated."""
     notes: tuple[str, ...] = ()
     """What the user should know of this fit, in sentences."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +17,14 @@ from numpy.typing import NDArray
 from stiffarm.errors import InputError, Problem
 from stiffarm.identifiability.selection import Dependence, Selection, select_columns
 from stiffarm.identify.begin import begin
-from stiffarm.identify.linear import ols, wls
-from stiffarm.identify.noise import RowNoise, assumed_noise, rescaled
+from stiffarm.identify.data import Data, campaign_of, fitted_rows, resolved_of
+from stiffarm.identify.linearised import linear_problem, rows_of_problem, run_estimator
+from stiffarm.identify.noise import RowNoise, adapted, adapts, assumed_noise, settled
 from stiffarm.identify.nonlinear import PriorRows, Solution, solve
-from stiffarm.identify.options import EstimatorName, Options
+from stiffarm.identify.nuisance import Nuisance, carry, nuisance_of
+from stiffarm.identify.options import Options
 from stiffarm.identify.outcome import LinearEstimate
-from stiffarm.identify.problem import LinearProblem, Prior, rigid_effects
+from stiffarm.identify.problem import LinearProblem
 from stiffarm.identify.system import Equations, Point, System
 from stiffarm.identify.unknowns import Asked, ask
 from stiffarm.measure.campaign import Campaign
@@ -30,6 +33,9 @@ from stiffarm.robot.arm import Robot
 Floats = NDArray[np.float64]
 LARGE = 30_000
 """Scalars above which repeats are not compared row by row when no estimator is asked for."""
+
+MOST_ADAPTIONS = 6
+"""Times a fit is repeated with the errors its own result implies."""
 
 PLAUSIBLE = {"m": 0.02, "rad": 0.02}
 """A length or angle that would be known no better than this is not told: no arm is that far off its drawing."""
@@ -61,6 +67,10 @@ class Fit:
     rank: int
     problem: LinearProblem
     """Linearised where the estimate was made."""
+    errors: Nuisance
+    """Errors of the load that were carried into the intervals."""
+    scale: Floats
+    """(parameters and frames, same) the part of the covariance that is due to them."""
 
     @property
     def at(self) -> Point:
@@ -70,18 +80,20 @@ class Fit:
 
 def fit(robot: Robot, campaign: Campaign, options: Options) -> Fit:
     """Fit a campaign as the options say; raises InputError when it cannot be done at all."""
-    return fit_asked(ask(robot, campaign, options), campaign, options)
+    data = fitted_rows(robot, campaign, options)
+    return fit_asked(ask(robot, data.campaign, options), data, options)
 
 
-def fit_asked(asked: Asked, campaign: Campaign, options: Options) -> Fit:
+def fit_asked(asked: Asked, data: Data, options: Options) -> Fit:
     """Fit the parameters asked for (and the frames of the setups)."""
-    system = System(asked.model, campaign, options.loads)
+    campaign, resolved = campaign_of(data), resolved_of(data)
+    system = System(asked.model, campaign, options.loads, resolved)
     if len(system) == 0:
         raise InputError(
             Problem("the campaign has no readings to fit", file=campaign.name, next_step="Fill in x, y, z columns")
         )
-    noise = assumed_noise(system)
     start = begin(system, asked.names)
+    noise = assumed_noise(system, start)
     first = system.equations(start, asked.names)
     selection, names, dropped = _keep(system, asked, first, noise)
     columns = [*(asked.names.index(name) for name in names), *range(len(asked.names), first.columns.shape[1])]
@@ -92,20 +104,23 @@ def fit_asked(asked: Asked, campaign: Campaign, options: Options) -> Fit:
     priors = _priors(asked, names)
     solution, noise = _solve(system, start, names, noise, priors, first)
     estimator = options.estimator or ("honest" if len(system) <= LARGE else "wls")
-    estimate = LinearEstimate("none", np.zeros(0), np.zeros((0, 0)), np.zeros(0), np.zeros(0))
+    run = partial(run_estimator, estimator=estimator, options=options, known=noise.known)
     iterations = solution.iterations
     problem = linear_problem(system, solution, names, noise, priors)
     for _ in range(6):
-        estimate = run_estimator(problem, estimator, options, noise)
+        errors = nuisance_of(system, solution.at, names)
+        carried = carry(problem, rows_of_problem(noise, errors.columns), errors.names, estimator, run)
+        estimate = carried.estimate
         moved = np.sqrt(np.mean((problem.A @ estimate.values / problem.row_scale) ** 2))
-        scale = np.sqrt(np.mean((problem.y / problem.row_scale) ** 2))
-        if moved <= 1e-6 * max(scale, 1e-300):
+        size = np.sqrt(np.mean((problem.y / problem.row_scale) ** 2))
+        if moved <= 1e-6 * max(size, 1e-300):
             break
         at = system.moved(solution.at, names, estimate.values)
         iterations += 1
         solution = Solution(at, system.equations(at, names), iterations, solution.converged)
         problem = linear_problem(system, solution, names, noise, priors)
-    return Fit(system, asked, names, solution, estimate, noise, selection, dropped, len(columns), problem)
+    told, scale = len(columns), carried.scale
+    return Fit(system, asked, names, solution, estimate, noise, selection, dropped, told, problem, errors, scale)
 
 
 def _keep(
@@ -113,14 +128,14 @@ def _keep(
 ) -> tuple[Selection, tuple[str, ...], tuple[Dropped, ...]]:
     """Columns that can be told apart, frames first, then parameters in order of preference."""
     n = len(asked.names)
-    rows = first.columns / noise.sigma[:, None]
+    rows = noise.whiten(first.columns)
     scale = {p.name: p.scale for p in asked.model.parameters}
     reference = np.array([*(scale[name] for name in asked.names), *np.ones(rows.shape[1] - n)])
     prior = np.zeros((len(asked.priors), rows.shape[1]))
     for i, (name, sigma) in enumerate(asked.priors.items()):
         prior[i, asked.names.index(name)] = 1.0 / sigma
     rows = np.vstack([rows, prior]) * reference
-    right = np.concatenate([first.residual / noise.sigma, np.zeros(len(prior))])
+    right = np.concatenate([noise.whiten(first.residual), np.zeros(len(prior))])
     frames = range(n, rows.shape[1])
     unit = {p.name: p.unit for p in asked.model.parameters}
     plausible = np.array([PLAUSIBLE.get(unit[name], np.inf) for name in asked.names] + [np.inf] * len(frames))
@@ -188,34 +203,20 @@ def _priors(asked: Asked, names: Sequence[str]) -> PriorRows:
 def _solve(
     system: System, start: Point, names: Sequence[str], noise: RowNoise, priors: PriorRows, first: Equations
 ) -> tuple[Solution, RowNoise]:
-    """Least squares, repeated while the ratio of lengths to angles still changes."""
-    mixed = not noise.known and noise.angular.any() and not noise.angular.all()
-    if mixed:  # a first ratio from the start itself
-        noise = rescaled(noise, first.residual)
-    solution = solve(system, start, names, _by_sigma(noise), _at_scale(priors, noise, first.residual), first)
+    """Least squares, repeated while what is assumed of the errors still changes with the fit."""
+    noise = adapted(noise, system, start, first.residual)
+    solution = solve(system, start, names, noise.whiten, _at_scale(priors, noise, first.residual), first)
     iterations = solution.iterations
-    for _ in range(4 if mixed else 0):
-        before, noise = noise, rescaled(noise, solution.equations.residual)
-        change = np.abs(np.log(noise.sigma / before.sigma))
-        if np.ptp(np.log(noise.sigma / before.sigma)) < 0.05 and change.max() < 0.5:
+    for _ in range(MOST_ADAPTIONS if adapts(noise, system) else 0):
+        before = noise
+        residual = solution.equations.residual
+        noise = adapted(noise, system, solution.at, residual, solution.equations.columns.shape[1])
+        if settled(before, noise):
             break
-        solution = solve(
-            system,
-            solution.at,
-            names,
-            _by_sigma(noise),
-            _at_scale(priors, noise, solution.equations.residual),
-            solution.equations,
-        )
+        prior = _at_scale(priors, noise, residual)
+        solution = solve(system, solution.at, names, noise.whiten, prior, solution.equations)
         iterations += solution.iterations
     return replace(solution, iterations=iterations), noise
-
-
-def _by_sigma(noise: RowNoise):  # type: ignore[no-untyped-def]
-    def whiten(rows: Floats) -> Floats:
-        return np.asarray(rows / (noise.sigma if rows.ndim == 1 else noise.sigma[:, None]))
-
-    return whiten
 
 
 def _at_scale(priors: PriorRows, noise: RowNoise, residual: Floats) -> PriorRows | None:
@@ -224,88 +225,5 @@ def _at_scale(priors: PriorRows, noise: RowNoise, residual: Floats) -> PriorRows
         return None
     if noise.known:
         return priors
-    scale = max(float(np.sqrt(np.mean((residual / noise.sigma) ** 2))), 1e-12)
+    scale = max(float(np.sqrt(np.mean(noise.whiten(residual) ** 2))), 1e-12)
     return PriorRows(priors.index, priors.mean, priors.sigma / scale)
-
-
-def linear_problem(
-    system: System, solution: Solution, names: Sequence[str], noise: RowNoise, priors: PriorRows
-) -> LinearProblem:
-    """The problem linearised at a solution, with the labels that say which errors belong together."""
-    component, row = system.take
-    campaign = system.campaign
-    readings = campaign.readings
-    setup = readings.setup[row]
-    configuration = readings.experiment[row] * (len(campaign.setups) + 1) + setup
-    same = np.stack([configuration, readings.marker[row], readings.kind[row], component])
-    replicate = np.unique(same, axis=1, return_inverse=True)[1].reshape(-1)
-    p = solution.equations.columns.shape[1]
-    prior = None
-    if priors.index:
-        factor = np.zeros((len(priors.index), p))
-        factor[range(len(priors.index)), priors.index] = 1.0 / priors.sigma
-        mean = np.zeros(p)
-        here = np.array([solution.at.values[names[i]] for i in priors.index])
-        mean[list(priors.index)] = priors.mean - here
-        prior = Prior(mean, factor)
-    labels = (*names, *system.frame_names)
-    return LinearProblem(
-        A=solution.equations.columns,
-        y=solution.equations.residual,
-        sigma=noise.sigma,
-        configuration=configuration,
-        axis=component,
-        replicate=replicate,
-        shared=_shared(system, component, row, configuration),
-        prior=prior,
-        names=labels,
-    )
-
-
-def _shared(system: System, component: NDArray[np.int64], row: NDArray[np.int64], configuration: NDArray[np.int64]):  # type: ignore[no-untyped-def]
-    """Translation and rotation of the tool common to all lengths of a configuration; none when angles are read."""
-    if (component >= 3).any():
-        return ()
-    readings = system.campaign.readings
-    where = np.nan_to_num(readings.value[:3, row].T)
-    if system.campaign.kind("deflection").any():
-        from stiffarm.measure.observe import groups, state_of
-        from stiffarm.model.evaluate import predict
-
-        arm = system.model.at()
-        for group in groups(system.campaign, ("deflection",)):
-            place = predict(arm, state_of(arm, system.campaign, group, "none"), group.point).position
-            lookup = np.full(len(readings), -1)
-            lookup[group.rows] = group.member
-            mine = np.flatnonzero(lookup[row] >= 0)
-            where[mine] = place[:, lookup[row[mine]]].T
-    effects = rigid_effects("configuration", np.eye(3)[component], where, configuration)
-    if (readings.visit >= 0).any():
-        visit = configuration * (len(system.campaign.visits) + 1) + readings.visit[row] + 1
-        effects = (*effects, *rigid_effects("visit", np.eye(3)[component], where, visit))
-    return effects
-
-
-def run_estimator(
-    problem: LinearProblem, estimator: EstimatorName, options: Options, noise: RowNoise
-) -> LinearEstimate:
-    """The estimator asked for, on the linearised problem."""
-    if estimator == "ols":
-        return ols(problem)
-    if estimator == "wls":
-        return wls(problem, known=noise.known)
-    if estimator == "cells":
-        from stiffarm.identify.weights import cells
-
-        return cells(problem, lambda_=options.lambda_, sigma0=options.sigma0_m, iterations=options.iterations)
-    if estimator == "robust":
-        from stiffarm.identify.robust import robust
-
-        return robust(problem)
-    if estimator == "bootstrap":
-        from stiffarm.identify.bootstrap import bootstrap
-
-        return bootstrap(problem, seed=options.seed, level=options.level)
-    from stiffarm.identify.honest import honest
-
-    return honest(problem)

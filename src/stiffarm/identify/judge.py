@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiffarm.errors import InputError
+from stiffarm.identify.data import Data, campaign_of, part_of
 from stiffarm.identify.estimate import Holdout, Verdict
 from stiffarm.identify.fit import Fit, fit_asked
 from stiffarm.identify.holdout import Split, folds, split
@@ -42,8 +43,9 @@ class Errors:
     geometry: Floats | None
 
 
-def validate(asked: Asked, campaign: Campaign, options: Options) -> Holdout | None:
+def validate(asked: Asked, data: Data, options: Options) -> Holdout | None:
     """Hold-out or folds as the options say; None when they say no."""
+    campaign = campaign_of(data)
     if options.holdout is not None:
         splits: Iterable[Split] = [split(campaign, options.holdout, options.seed)]
         rule = options.holdout
@@ -52,7 +54,7 @@ def validate(asked: Asked, campaign: Campaign, options: Options) -> Holdout | No
             return None
         splits = list(folds(campaign, options.folds, options.seed))
         rule = f"folds:{options.folds}"
-    errors = [found for one in splits if (found := _judged(asked, campaign, options, one)) is not None]
+    errors = [found for one in splits if (found := _judged(asked, data, options, one)) is not None]
     if not errors:
         return None
     model = np.concatenate([e.model for e in errors])
@@ -72,8 +74,8 @@ def rms(errors: Floats) -> float:
     return float(np.sqrt(np.mean(errors**2)))
 
 
-def _judged(asked: Asked, campaign: Campaign, options: Options, one: Split) -> Errors | None:
-    train, test = with_readings(campaign, ~one.judged), with_readings(campaign, one.judged)
+def _judged(asked: Asked, data: Data, options: Options, one: Split) -> Errors | None:
+    train, test = part_of(data, ~one.judged), part_of(data, one.judged).campaign
     plain = replace(options, estimator="wls") if options.estimator in (None, "honest", "bootstrap") else options
     try:
         found = fit_asked(asked, train, plain)
@@ -101,14 +103,14 @@ def _among(asked: Asked, names: Sequence[str]) -> dict[str, float]:
     return {name: sigma for name, sigma in asked.priors.items() if name in set(names)}
 
 
-def _fit_or_start(asked: Asked, campaign: Campaign, options: Options) -> Point:
+def _fit_or_start(asked: Asked, data: Data, options: Options) -> Point:
     """A fit of the tool and frames, or the nominal point when there is nothing to fit."""
-    system = System(asked.model, campaign, options.loads)
+    system = System(asked.model, campaign_of(data), options.loads)
     if not asked.names and not system.unknown_frames:
         from stiffarm.identify.begin import begin
 
         return begin(system, ())
-    return fit_asked(asked, campaign, options).at
+    return fit_asked(asked, data, options).at
 
 
 def position_errors(at: Point, asked: Asked, campaign: Campaign, options: Options) -> Floats:

@@ -39,7 +39,11 @@ def document(estimate: Estimate) -> dict[str, Any]:
         "format": FORMAT,
         "robot": {"file": e.robot.file, "text": e.robot.text, "groups": _lists(e.robot.groups)},
         "parameters": [_parameter(p) for p in e.parameters],
-        "covariance": {"names": list(e.covariance_names), "values": [_plain(row) for row in e.covariance]},
+        "covariance": {
+            "names": list(e.covariance_names),
+            "values": [_plain(row) for row in e.covariance],
+            "scale": [_plain(row) for row in e.scale_covariance],
+        },
         "dropped": [{"name": d.name, "why": d.why} for d in e.dropped],
         "setups": [_setup(s) for s in e.setups],
         "outliers": [
@@ -55,6 +59,8 @@ def document(estimate: Estimate) -> dict[str, Any]:
             "rank": e.fit.rank,
             "gap": _finite(e.fit.gap),
             "iterations": e.fit.iterations,
+            "reading[m]": _finite(e.fit.reading_m),
+            "shared_errors": dict(e.fit.shared_errors),
         },
         "domain": {
             "joints": _lists(e.domain.joints),
@@ -139,6 +145,8 @@ def estimate_of(data: Mapping[str, Any]) -> Estimate:
             fit.get("rank", 0),
             fit.get("gap"),
             fit.get("iterations", 0),
+            fit.get("reading[m]"),
+            fit.get("shared_errors", {}),
         ),
         domain=Domain(
             _ranges(domain.get("joints")),
@@ -151,6 +159,7 @@ def estimate_of(data: Mapping[str, Any]) -> Estimate:
         provenance=Provenance(
             origin.get("versions", {}), origin.get("seed", 0), origin.get("files", {}), origin.get("command", "")
         ),
+        scale_covariance=tuple(_numbers(row) for row in data["covariance"].get("scale", ())),
         notes=tuple(data.get("notes", ())),
     )
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from stiffarm.errors import InputError, Problem
+from stiffarm.identify.nuisance import load_sigmas
 from stiffarm.identify.options import Options
 from stiffarm.measure.campaign import DEFAULT_MARKER, Campaign
 from stiffarm.measure.observe import use_measured_torque
@@ -44,9 +45,9 @@ def ask(robot: Robot, campaign: Campaign, options: Options) -> Asked:
     held = {p.name for p in select(model.parameters, options.fix)} if options.fix else set()
     names = _by_priority(robot, [name for name in dict.fromkeys(wanted) if name not in held])
     sigma = {p.name: p.sigma for p in model.parameters if p.sigma is not None and p.name in set(names)}
-    if campaign.load_uncertainty.gain_sigma > 0 and _pulls(campaign) and any(".compliance" in n for n in names):
-        names = (*names, "load.gain") if "load.gain" not in names else names
-        sigma.setdefault("load.gain", campaign.load_uncertainty.gain_sigma)
+    if campaign.load_uncertainty.shared == "campaign":  # of other loads every setup or experiment has its own
+        stated = load_sigmas(campaign.load_uncertainty, ())
+        sigma = {name: stated[name] for name in names if name in stated} | sigma
     return Asked(model, names, sigma)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiffarm.errors import InputError, Problem
+from stiffarm.identify.data import fitted_rows
 from stiffarm.identify.estimate import Estimate, Verdict
 from stiffarm.identify.fit import fit_asked
 from stiffarm.identify.judge import WORTH, rms, with_frames
@@ -58,6 +59,7 @@ def validate_model(
 ) -> Validation:
     """Judge an estimate on a campaign."""
     model = model_of(estimate)
+    campaign = fitted_rows(model.robot, campaign, Options(loads=loads)).campaign
     system = System(model, campaign, loads)
     if len(system) == 0:
         raise InputError(Problem("the campaign has no readings to judge by", file=campaign.name))
