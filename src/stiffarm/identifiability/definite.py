@@ -6,7 +6,8 @@ compared after scaling the diagonal to one.
 
 The constrained fit writes every 6x6 as L L' with L lower triangular and minimises |A x(L) - b| over the entries of L
 and the other unknowns.  L keeps the blocks of the template: where the pattern of k falls into sets of axes that do not
-couple, so does L, and every entry the template leaves out stays zero.
+couple, so does L, and every entry the template leaves out stays zero.  Where the constraint binds, the best L L' is
+singular; a millionth of the diagonal is added so that k can be inverted: k = L L' + 1e-6 D.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ Floats = NDArray[np.float64]
 
 _PAIR = re.compile(r"^(?P<link>link\d+)\.compliance\[(?P<a>\w+),(?P<b>\w+)\]$")
 LEAST = 1e-6
-"""Smallest eigenvalue, relative to a diagonal of ones, from which the constrained fit starts."""
+"""Smallest eigenvalue, relative to a diagonal of ones, of a constrained fit."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +141,7 @@ def fit_definite(rows: Floats, right: Floats, names: Sequence[str]) -> DefiniteF
 
 @dataclass(frozen=True, eq=False)
 class _Block:
-    """Axes of one link that couple: k = D L L' D, D the sizes of the diagonal."""
+    """Axes of one link that couple: k = S (L L' + 1e-6) S, S the roots of the diagonal's sizes."""
 
     size: Floats
     """(n,)"""
@@ -149,7 +150,7 @@ class _Block:
     entries: tuple[int, ...]
     """Positions of the unknowns among all names."""
     start: Floats
-    """Entries of L of the free fit, its eigenvalues raised to `LEAST`."""
+    """Entries of L of the free fit, its eigenvalues raised above `LEAST`."""
 
     @property
     def count(self) -> int:
@@ -157,7 +158,7 @@ class _Block:
         return len(self.start)
 
     def factor(self, z: Floats) -> Floats:
-        """D L."""
+        """S L."""
         lower = np.zeros_like(self.at, dtype=float)
         lower[np.tril_indices(len(lower))] = z
         return np.asarray(self.size[:, None] * lower)
@@ -166,7 +167,7 @@ class _Block:
         """The unknowns."""
         lower = self.factor(z)
         out = np.zeros(len(self.entries))
-        out[self.at] = lower @ lower.T
+        out[self.at] = lower @ lower.T + LEAST * np.diag(self.size**2)
         return out
 
     def derivative(self, z: Floats) -> Floats:
@@ -218,7 +219,7 @@ def _block(link: str, axes: tuple[int, ...], entries: Mapping[tuple[int, int], i
     diagonal = np.diag(k)
     size = np.sqrt(np.where(diagonal > 0.0, diagonal, np.abs(k).max(initial=0.0) or 1.0))
     values, vectors = np.linalg.eigh(k / np.outer(size, size))
-    raised = (vectors * np.maximum(values, LEAST)) @ vectors.T
+    raised = (vectors * (np.maximum(values, 2.0 * LEAST) - LEAST)) @ vectors.T
     return _Block(size, at, tuple(used), np.linalg.cholesky(raised)[np.tril_indices(len(axes))])
 
 

@@ -127,7 +127,7 @@ def _one_by_one(
         return _greedy(unit, order, border)
     chosen = set(kept)
     left_out = [j for j in order if j not in chosen]
-    factor = np.linalg.qr(unit[:, [*kept, *left_out]], mode="r")
+    factor = np.asarray(np.linalg.qr(unit[:, [*kept, *left_out]], mode="r"))
     found: dict[int, float] = {j: abs(float(factor[i, i])) for i, j in enumerate(kept)}
     before = np.cumsum([j in chosen for j in order])
     at = {j: int(n) for j, n in zip(order, before, strict=True)}
@@ -198,7 +198,7 @@ def _dependences(
     if not rests:
         return ()
     dropped = list(rests)
-    factor = np.linalg.qr(unit[:, [*kept, *dropped]], mode="r")
+    factor = np.asarray(np.linalg.qr(unit[:, [*kept, *dropped]], mode="r"))
     n = len(kept)
     found = np.linalg.solve(factor[:n, :n], factor[:n, n:]).T
     return tuple(_dependence(row, length, kept, j, rests[j]) for row, j in zip(found, dropped, strict=True))
