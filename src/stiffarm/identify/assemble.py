@@ -234,7 +234,9 @@ def domain(campaign: Campaign) -> Domain:
     """Ranges of joints, torques, force and temperatures over the experiments that were read."""
     used = np.unique(campaign.readings.experiment)
     experiments = campaign.experiments
-    force = np.linalg.norm(experiments.wrench_world[:, :3].sum(axis=0), axis=0)
+    force = np.zeros(len(experiments))
+    if experiments.load_points:
+        force = np.linalg.norm(experiments.wrench_world[:, :3].sum(axis=0), axis=0)
     torque = experiments.joint_torque
     return Domain(
         _ranges(dict(zip(campaign.joints, experiments.q[:, used], strict=True))),
