@@ -57,6 +57,7 @@ def linear_problem(
     return LinearProblem(
         A=white,
         y=noise.whiten(solution.equations.residual),
+        sigma=np.ones(len(white)),
         configuration=joined,
         axis=component,
         replicate=_still_repeats(replicate, white),

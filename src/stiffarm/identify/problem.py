@@ -202,7 +202,7 @@ def numerical_rank(matrix: Array) -> Rank:
     gap = float(ratio[rank - 1]) if rank else 1.0
     deficient = rank < matrix.shape[1]
     null_space = np.linalg.svd(triangle)[2][rank:].T if deficient else np.zeros((matrix.shape[1], 0))
-    return Rank(rank, values, gap, null_space)
+    return Rank(rank, np.asarray(values, dtype=float), gap, np.asarray(null_space, dtype=float))
 
 
 def require_full_rank(problem: LinearProblem) -> Rank:
