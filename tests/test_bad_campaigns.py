@@ -34,6 +34,7 @@ e1,2,10,20,P1,100.1,200,300
 e2,1,30,-40,P2,150,250,350
 """
 FORCE = "experiment,q.A1[deg],q.A2[deg],load_point,force.x[N],force.z[N],observation,marker,x[mm]"
+LOADED = "\ne1,10,20,hook,0,-900,position,P1,100\n"
 CABLE = (
     "experiment,q.A1[deg],q.A2[deg],load_point,cable1.x[m],cable1.y[m],cable1.z[m],"
     "cable2.x[m],cable2.y[m],cable2.z[m],force[N],observation,x[mm]"
@@ -75,6 +76,8 @@ BAD = [
     Bad("UTF-16 without mark", GOOD.encode("utf-16-le"), ("not text",), 1),
     Bad("Windows-1252", change("P2", "Pü").encode("cp1252"), ("not UTF-8", "0xfc", "Windows-1252"), 4, "marker"),
     Bad("Windows-1252 in the header", change("marker", "Köln,marker").encode("cp1252"), ("not UTF-8", "0xf6"), 1),
+    Bad("load that is none", FORCE.replace("force.z[", "force z[") + LOADED, ("begins like 'force'",), 1, "force z[N]"),
+    Bad("load in capitals", FORCE.replace("force.z[", "Force.z[") + LOADED, ("begins like 'force'",), 1, "Force.z[N]"),
     Bad("10 MB line", HEADER + "\n" + "x" * 10_000_000 + "\n", ("too long", "10000000 bytes"), 2),
     Bad("short row", change(",300\ne1,2", "\ne1,2"), ("too few", "7 fields", "8 fields"), 2),
     Bad("long row", change("100.1,", "100.1,7,"), ("too many", "9 fields", "8 fields"), 3),

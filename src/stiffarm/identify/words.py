@@ -27,9 +27,7 @@ def estimate_text(estimate: Estimate) -> str:
     lines += [_line(p) for p in e.parameters if p.std is not None]
     held = [p for p in e.parameters if p.std is None]
     if held:
-        lines += ["", f"held ({len(held)}):"]
-        why = {d.name: d.why for d in e.dropped}
-        lines += [f"  {p.name}: {why.get(p.name, 'held')}" for p in held]
+        lines += ["", f"held ({len(held)}):", *_by_reason(held, {d.name: d.why for d in e.dropped})]
     if e.outliers:
         lines += ["", f"do not fit the rest ({len(e.outliers)}; {e.outliers[0].action}):"]
         lines += [f"  {o.experiment} {o.marker}: {o.evidence}" for o in e.outliers[:20]]
@@ -43,11 +41,19 @@ def _line(p: ParameterEstimate) -> str:
     return _ROW.format(p.name, f"{p.value * factor:.5g}", f"{p.std * factor:.2g}", unit, p.kind)
 
 
+def _by_reason(held: list[ParameterEstimate], why: dict[str, str]) -> list[str]:
+    """One line per reason, with everything held for it."""
+    reasons: dict[str, list[str]] = {}
+    for p in held:
+        reasons.setdefault(why.get(p.name, "held"), []).append(p.name)
+    return [f"  {', '.join(names)}: {reason}" for reason, names in reasons.items()]
+
+
 def _wrapped(line: str, width: int = 80) -> str:
     if len(line) <= width:
         return line
     own = line[: len(line) - len(line.lstrip())]
-    return "\n".join(textwrap.wrap(line, width, initial_indent=own, subsequent_indent=own + "    "))
+    return "\n".join(textwrap.wrap(line.strip(), width, initial_indent=own, subsequent_indent=own + "    "))
 
 
 def estimate_html(estimate: Estimate) -> str:

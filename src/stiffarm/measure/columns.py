@@ -7,6 +7,7 @@ it and hands back the known columns with their factors to SI, and the names it d
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -121,7 +122,9 @@ def understand(headers: Sequence[str], robot: Robot | None, file: str) -> Layout
         name, unit = split_header(header)
         meaning = meaning_of(name, robot)
         if meaning is None:
-            unknown.append(header)
+            near = _nearly(header, name, unit, file)
+            problems += near
+            unknown += [] if near else [header]
             continue
         problem = _unit_problem(header, name, unit, meaning, file)
         if problem is not None:
@@ -140,6 +143,34 @@ def _joints(columns: Mapping[str, Column], robot: Robot | None) -> tuple[tuple[s
         return robot.joint_names, tuple(joint.kind for joint in robot.joints)
     stated = {name[2:]: column.dimension for name, column in columns.items() if name.startswith("q.")}
     return tuple(stated), tuple("prismatic" if dimension == "length" else "revolute" for dimension in stated.values())
+
+
+_FORMS = {
+    "force": "force.x force.y force.z, or force.<load point>.x",
+    "torque": "torque.x torque.y torque.z, or torque.<load point>.x",
+    "joint_torque": "joint_torque.<joint>",
+    "q": "q.<joint>",
+    "encoder": "encoder.<joint>",
+    "cable1": "cable1.x cable1.y cable1.z",
+    "cable2": "cable2.x cable2.y cable2.z",
+    "sigma": "sigma.x, sigma.rx, sigma.force, sigma.distance, sigma.q.<joint>",
+}
+_FAMILY = re.compile(rf"^(?P<family>{'|'.join(_FORMS)})(?=[^A-Za-z0-9])", re.IGNORECASE)
+
+
+def _nearly(header: str, name: str, unit: str | None, file: str) -> list[Problem]:
+    """A number that begins like a load or a joint but is none: kept as text it would be lost without a trace.
+
+    >>> [p.allowed for p in _nearly("force.hook,z[N]", "force.hook,z", "N", "a.csv")]
+    ['force.x force.y force.z, or force.<load point>.x']
+    """
+    found = _FAMILY.match(name)
+    if found is None or unit is None:
+        return []
+    what = f"column '{header}' begins like '{found['family'].lower()}' but is none"
+    step = "Correct its name, or drop the unit to keep it as text"
+    allowed = _FORMS[found["family"].lower()]
+    return [Problem(what, file=file, row=1, column=header, found=found_text(name), allowed=allowed, next_step=step)]
 
 
 def _unit_problem(header: str, name: str, unit: str | None, meaning: Meaning, file: str) -> Problem | None:
