@@ -165,6 +165,16 @@ def test_derivatives_of_columns_and_of_loads_by_joint_values(name: str) -> None:
             assert np.abs(found - truth).max() <= 1e-8 * max(1.0, np.abs(truth).max())
 
 
+def test_a_marker_alone_under_load() -> None:
+    model = ArmModel.of(loaded_robot(ROBOTS[0]))
+    arm, state = at_values(model, random_values(model, 3), 3)
+    names = ["tool.P1.x", "tool.P1.y", "tool.P1.z"]
+    alone = sensitivity(arm, state, "P1", names, rotation=True)[1]
+    beside = sensitivity(arm, state, "P1", [*names, f"{model.robot.joint_names[0]}.x"], rotation=True)[1]
+    np.testing.assert_array_equal(alone, beside[:3])
+    assert np.abs(alone).max() > 0.1
+
+
 def test_rotation_vectors_round_trip_up_to_half_a_turn() -> None:
     rng = np.random.default_rng(0)
     direction = rng.normal(size=(3, 200))

@@ -134,3 +134,18 @@ def test_licence_is_apache_2() -> None:
     text = (ROOT / "LICENSE").read_text(encoding="utf-8")
     assert "Apache License" in text
     assert "Version 2.0, January 2004" in text
+
+
+def test_identify_is_called_again_after_its_room_was_imported() -> None:
+    code = (
+        "import stiffarm\n"
+        "first = stiffarm.identify\n"
+        "import stiffarm.identify.options as options\n"
+        "assert callable(first) and callable(stiffarm.identify) and options.Options\n"
+        "try:\n"
+        "    stiffarm.identify('kr270', 'nowhere.campaign.csv')\n"
+        "except ValueError as error:\n"
+        "    assert 'nowhere' in str(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

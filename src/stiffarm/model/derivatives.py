@@ -142,7 +142,8 @@ class Derivatives:
         moved = moved + self._carried(g)
         # pairs of axes take memory: some of them at a time; a marker's own place changes no load
         most = max(1, PAIRS // (9 * len(self._elastic[0]) * self.n))
-        for part in np.array_split(np.flatnonzero(carries_all), max(1, -(-int(carries_all.sum()) // most))):
+        carrying = np.flatnonzero(carries_all)
+        for part in np.array_split(carrying, -(-len(carrying) // most)) if len(carrying) else ():
             moved_by_load, turned_by_load = self._reloaded(g.part(part))
             moved[part] += moved_by_load
             if turning:
