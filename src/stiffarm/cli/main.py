@@ -19,6 +19,7 @@ from stiffarm import __version__
 from stiffarm.cli.assess import assess
 from stiffarm.cli.common import show_problems
 from stiffarm.cli.compare import compare
+from stiffarm.cli.compensate import compensate
 from stiffarm.cli.demo import demo
 from stiffarm.cli.identify import identify
 from stiffarm.cli.papers import papers
@@ -36,6 +37,7 @@ COMMANDS: tuple[Callable[..., Any] | typer.Typer, ...] = (
     validate,
     compare,
     predict,
+    compensate,
     papers,
     demo,
 )

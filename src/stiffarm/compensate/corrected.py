@@ -63,6 +63,8 @@ class CorrectedPath:
     """(n,) m/s of the tool towards each point, when the path states feeds."""
     notes: tuple[str, ...] = ()
     """Sentences that belong into the header of whatever is written: model, loads, what was allowed by option."""
+    against_advice: tuple[str, ...] = ()
+    """Those of the notes that must stand even where a header has little room: what was allowed against advice."""
 
     def __len__(self) -> int:
         return int(self.q.shape[1])

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from stiffarm.errors import InputError, Problem, did_you_mean, found_text
+from stiffarm.identify.estimate import Domain
 from stiffarm.model.arm_model import Arm, ArmModel
 from stiffarm.robot.arm import Robot
 from stiffarm.robot.library import is_path
@@ -77,6 +78,15 @@ class VerdictTable(_Table):
     reasons: list[str] = []
 
 
+class DomainTable(_Table):
+    """Where the model was learned: least and largest values, SI."""
+
+    joints: dict[str, tuple[Number, Number]] = {}
+    torque: dict[str, tuple[Number, Number]] = {}
+    force: tuple[Number, Number] | None = None
+    temperature: dict[str, tuple[Number, Number]] = {}
+
+
 class ModelTable(_Table):
     """The parts of a model file used here."""
 
@@ -86,6 +96,7 @@ class ModelTable(_Table):
     covariance: CovarianceTable | None = None
     setups: list[SetupTable] = []
     verdict: VerdictTable = VerdictTable()
+    domain: DomainTable | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,6 +124,8 @@ class KnownModel:
     setups: tuple[KnownSetup, ...] = ()
     unusable: str | None = None
     """Why the model failed its validation; None when it did not."""
+    domain: Domain | None = None
+    """Where it was learned; None when nothing says so."""
 
     @property
     def robot(self) -> Robot:
@@ -163,6 +176,7 @@ def read_model(path_or_name: str | Path) -> KnownModel:
         _square(path, covariance.values, size, "covariance.values"),
         tuple(_setup(path, model, setup) for setup in table.setups),
         None if table.verdict.usable else "; ".join(table.verdict.reasons) or "no reason is given",
+        None if table.domain is None else Domain(**dict(table.domain)),
     )
 
 

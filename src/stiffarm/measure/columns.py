@@ -26,6 +26,7 @@ _DIMENSIONS: dict[str, str] = {
     "force": "force",
     "distance": "length",
     "radius": "length",
+    "residual": "length",
     "sigma.distance": "length",
     "sigma.force": "force",
     **{f"{cable}.{axis}": "length" for cable in ("cable1", "cable2") for axis in AXES},

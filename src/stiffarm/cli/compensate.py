@@ -1,0 +1,146 @@
+"""`stiffarm compensate`: a path so corrected that the loaded arm follows the wished one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from stiffarm.cli.common import AsJson, Quiet, Seed, answer, tell, warn_all
+
+if TYPE_CHECKING:
+    from stiffarm.compensate.compensating import Compensation
+    from stiffarm.compensate.model_file import KnownModel
+
+MOST_SHOWN = 10
+
+
+def compensate(
+    model: Annotated[str, typer.Argument(help="A model file, a robot file or a packaged robot.")],
+    path: Annotated[Path, typer.Argument(metavar="PATH", help="A .path.csv: joints or poses, forces.")],
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it.")] = None,
+    to: Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="csv, or a controller's language.")] = "csv",
+    controller: Annotated[
+        Literal["nominal", "model"], typer.Option(help="Whose kinematics the controller inverts when told a pose.")
+    ] = "nominal",
+    force_frame: Annotated[
+        Literal["world", "tool"], typer.Option(help="Axes of the forces; tool: of the wished tool.")
+    ] = "world",
+    free: Annotated[
+        list[str], typer.Option(metavar="NAME", help="A rail, or a turn of the tool (rx ry rz), that may be chosen.")
+    ] = [],  # noqa: B006
+    allow_unusable: Annotated[
+        bool, typer.Option("--allow-unusable", help="Use a model whose verdict is no; the output says so.")
+    ] = False,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Threads.")] = 2,
+    as_json: AsJson = False,
+    seed: Seed = 0,
+    quiet: Quiet = False,
+) -> int:
+    """Correct a path so that the real tool, bent by its loads, goes where the nominal one was sent.
+
+    Joints: the tool shall be where the nominal robot has it at them. Poses: it shall be there.
+    """
+    from stiffarm.cli.progress import Progress
+    from stiffarm.compensate.compensating import How
+    from stiffarm.compensate.compensating import compensate as run
+    from stiffarm.compensate.languages import language
+    from stiffarm.compensate.model_file import read_model
+    from stiffarm.compensate.wishing import in_world, wish_of
+    from stiffarm.measure.paths import read_path
+
+    writer = language(to)
+    known = read_model(model)
+    allowed = _allowed(known, allow_unusable)
+    source = read_path(path, known.robot)
+    wish = wish_of(source, known.nominal())
+    wish = wish.pulled(in_world(source.wrench_world, wish.wished.rotation_world, force_frame))
+    with Progress("points", quiet) as progress:
+        found = run(known, source, wish, How(controller, tuple(free), workers), progress.tell)
+    warn_all((*allowed, *found.warnings))
+    found = found.saying(_notes(known, found), allowed)
+    written = _write(writer, known, source, found, output)
+    document = _document(found, model, path, to, written)
+    answer(document, _text(found, written), as_json)
+    return 0 if found.path.complete else 1
+
+
+def _allowed(model: KnownModel, allow: bool) -> tuple[str, ...]:
+    from stiffarm.errors import InputError, Problem
+
+    if model.unusable is None:
+        return ()
+    if not allow:
+        raise InputError(
+            Problem(
+                "this model failed its validation, so nothing is corrected with it",
+                file=model.file,
+                found=model.unusable,
+                next_step="Measure more, or say --allow-unusable; the output will carry the reason",
+            )
+        )
+    return (f"MODEL NOT USABLE, allowed by option: {model.unusable}",)
+
+
+def _notes(model: KnownModel, found: Compensation) -> tuple[str, ...]:
+    kinematics = "the robot file" if found.path.kinematics == "nominal" else "the model"
+    return (f"corrected with {Path(model.file).name}; poses are told to a controller that inverts {kinematics}",)
+
+
+def _write(writer: Any, model: KnownModel, source: Any, found: Compensation, output: Path | None) -> list[str]:
+    from stiffarm.compensate.languages import Handover
+
+    if output is None:
+        return []
+    if not found.path.complete and not writer.partial:
+        tell(f"{output} is not written: a program must not leave points out")
+        return []
+    handover = Handover(model, source, found.remarks())
+    return [str(one) for one in writer.writer()(found.path, handover, output)]
+
+
+def _document(found: Compensation, model: str, path: Path, to: str, written: list[str]) -> dict[str, Any]:
+    row = found.path.row
+    return {
+        "model": model,
+        "path": str(path),
+        "points": len(found.path),
+        "iterations": found.iterations,
+        "max_residual[m]": found.max_residual_m,
+        "removed": found.removed,
+        "removed_elastic": found.removed_elastic,
+        "before[m]": found.before_m,
+        "left[m]": found.left_m,
+        "refused": [{"row": one.row, "reason": one.reason} for one in found.path.refused],
+        "near_singular": [{"row": int(row[i]), "spread": float(found.spread[i])} for i in found.near_singular],
+        "warnings": list(found.warnings),
+        "controller": found.path.kinematics,
+        "language": to,
+        "written": written,
+    }
+
+
+def _text(found: Compensation, written: list[str]) -> str:
+    n, refused = len(found.path), found.path.refused
+    lines = [f"{n - len(refused)} of {n} points corrected in {found.iterations} steps"]
+    if found.max_residual_m is not None:
+        lines.append(f"the model's own residual: at most {1e9 * found.max_residual_m:.3g} nm")
+    if found.removed is not None and found.before_m is not None and found.left_m is not None:
+        lines.append(
+            f"error of the tool: {1e3 * found.before_m:.4g} mm before, {1e3 * found.left_m:.4g} mm expected after "
+            f"(root mean squares), {100 * found.removed:.2f} % removed"
+        )
+    if found.removed_elastic is not None:
+        lines.append(f"of the bending alone {100 * found.removed_elastic:.2f} %")
+    if found.sigma is None:
+        lines.append("this model states no uncertainty: what is left is what its numbers are wrong by")
+    lines += [
+        f"row {found.path.row[i]} is near a singularity: the tool moves {found.spread[i]:.2g} of its joints"
+        for i in found.near_singular[:MOST_SHOWN]
+    ]
+    lines += [f"REFUSED row {one.row}: {one.reason}" for one in refused[:MOST_SHOWN]]
+    if len(refused) > MOST_SHOWN:
+        lines.append(f"and {len(refused) - MOST_SHOWN} more refused")
+    lines += [f"wrote {one}" for one in written]
+    return "\n".join(lines)

@@ -1,0 +1,40 @@
+"""How far long work is, on the standard error: one line that renews itself, or a line now and then in a log."""
+
+from __future__ import annotations
+
+import sys
+import time
+from types import TracebackType
+
+FIRST_S = 1.0
+"""s before anything is said."""
+SCREEN_S, LOG_S = 0.2, 10.0
+"""s between two lines on a screen and in a log."""
+
+
+class Progress:
+    """Told how much is done of how much; says so, with the time left, when it takes long."""
+
+    def __init__(self, what: str, quiet: bool = False) -> None:
+        self.what, self.quiet = what, quiet
+        self.screen = sys.stderr.isatty()
+        self.start = time.monotonic()
+        self.said = self.start + FIRST_S - (SCREEN_S if self.screen else LOG_S)
+        self.shown = False
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self.shown and self.screen:
+            print(file=sys.stderr)
+
+    def tell(self, done: int, total: int) -> None:
+        """So much is done of so much."""
+        now = time.monotonic()
+        if self.quiet or now - self.start < FIRST_S or now - self.said < (SCREEN_S if self.screen else LOG_S):
+            return
+        self.said, self.shown = now, True
+        left = (now - self.start) * (total - done) / max(done, 1)
+        line = f"{done} of {total} {self.what}, {left:.0f} s left"
+        print(f"\r{line}   " if self.screen else line, end="" if self.screen else "\n", file=sys.stderr, flush=True)

@@ -1,0 +1,73 @@
+"""The languages a corrected path can be written in: one writer file each, one line here.
+
+A writer is a function of a corrected path, of what it may need beside it, and of the file to write; it answers
+with the files it wrote.  Writers are imported when they are asked for, so that the command's help comes at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from stiffarm.errors import InputError, Problem, did_you_mean
+
+if TYPE_CHECKING:
+    from stiffarm.compensate.corrected import CorrectedPath
+    from stiffarm.compensate.model_file import KnownModel
+    from stiffarm.measure.paths import PathFile
+    from stiffarm.measure.writing import Cells
+
+
+@dataclass(frozen=True, eq=False)
+class Handover:
+    """What a writer may need beside the targets."""
+
+    model: KnownModel
+    source: PathFile
+    """The path as it was read, its columns as they stand."""
+    remarks: Mapping[str, Cells] = field(default_factory=dict)
+    """Further columns for tables, one cell a point: residual, deviations, why a point is refused."""
+    corrected_twice: bool = False
+    """Whether to write although the controller may correct by itself."""
+
+
+Writer = Callable[["CorrectedPath", Handover, Path], Sequence[Path]]
+
+
+@dataclass(frozen=True)
+class Language:
+    """One entry of ``--to``."""
+
+    name: str
+    writer: Callable[[], Writer]
+    """Imports the writer."""
+    partial: bool = False
+    """Whether a path with refused points may be written: tables can leave cells empty, programs cannot."""
+
+
+def _csv() -> Writer:
+    from stiffarm.compensate.csv_path import write_csv
+
+    return write_csv
+
+
+LANGUAGES: tuple[Language, ...] = (Language("csv", _csv, partial=True),)
+"""In the order of the help."""
+
+
+def language(name: str) -> Language:
+    """A language by name; `InputError` naming those there are.
+
+    >>> language("csv").partial
+    True
+    """
+    known = [one.name for one in LANGUAGES]
+    if name not in known:
+        hint = did_you_mean(name, known)
+        step = None if hint is None else hint[0].upper() + hint[1:]
+        raise InputError(
+            Problem("no writer for this language", column="--to", found=name, allowed=", ".join(known), next_step=step)
+        )
+    return LANGUAGES[known.index(name)]
