@@ -67,7 +67,9 @@ def test_the_loaded_arm_stands_where_the_nominal_one_was_sent(tmp_path: Path) ->
     q_deg = some_joints(n)
     more = {f"force.{a}[N]": row for a, row in zip("xyz", force, strict=True)} | {"load_point": ["hook"] * n}
     found = run(robot, path_file(tmp_path, q_deg, more))
-    assert robot.compensators and found.path.complete and found.iterations <= 10
+    assert robot.compensators
+    assert found.path.complete
+    assert found.iterations <= 10
     arm = ArmModel.of(robot).at()
     state = State(found.path.q, (Load(arm.chain.point("hook"), force), *arm.weights()))
     real = predict_exact(arm, state, "tool")
@@ -98,8 +100,11 @@ def test_points_that_cannot_be_corrected_are_refused_by_row(tmp_path: Path, caps
     assert main(["compensate", "kr270", str(path), "-o", str(out), "--json"]) == 1
     document = json.loads(capsys.readouterr().out)
     assert [one["row"] for one in document["refused"]] == [3]
-    assert "A3" in document["refused"][0]["reason"] and "155" in document["refused"][0]["reason"]
+    assert "A3" in document["refused"][0]["reason"]
+    assert "155" in document["refused"][0]["reason"]
     table = pl.read_csv(out)
     assert table["q.A1[deg]"].is_null().to_list() == [False, True, False]
     assert "A3" in table["refused"][1]
-    assert document["points"] == 3 and document["iterations"] <= 10 and document["max_residual[m]"] < 1e-6
+    assert document["points"] == 3
+    assert document["iterations"] <= 10
+    assert document["max_residual[m]"] < 1e-6
