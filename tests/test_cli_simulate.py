@@ -114,6 +114,15 @@ station = [3000.0, 500.0, 200.0]
 """
 
 
+def test_readings_stand_in_one_unit(folder: Path) -> None:
+    """One column in m beside another in mm would be read wrongly by a person, whatever the header says."""
+    run(sigma="0.03mm", seed=3)
+    header = Path("out.campaign.csv").read_text(encoding="utf-8").splitlines()[0].split(",")
+    assert [h for h in header if h.split("[")[0] in ("x", "y", "z")] == ["x[mm]", "y[mm]", "z[mm]"]
+    assert [h for h in header if h.split("[")[0] in ("rx", "ry", "rz")] == ["rx[deg]", "ry[deg]", "rz[deg]"]
+    assert 'sigma = "0.03 mm"' in Path("out.campaign.toml").read_text(encoding="utf-8")
+
+
 def test_settings_of_the_plan_count_and_keep_their_text(folder: Path) -> None:
     Path("day.campaign.toml").write_text(SETTINGS, encoding="utf-8")
     campaign = run("day.campaign.csv")

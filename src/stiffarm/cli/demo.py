@@ -219,12 +219,12 @@ def measure(files: Files, seed: int) -> Told:
     from stiffarm.measure.reading import read_plan
     from stiffarm.measure.truth import Spread, random_truth, truth_document
     from stiffarm.measure.virtual import simulate
-    from stiffarm.measure.writing import write_campaign
+    from stiffarm.measure.writing import as_written, write_campaign
 
     model = _arm(files.robot).model
     values = random_truth(model, [Spread("A*.compliance", SPREAD_PERCENT, "%")], seed)
     virtual = simulate(model.at(values), read_plan(files.plan, model.robot), seed=seed, sigma_m=SIGMA_M)
-    write_campaign(virtual.campaign, files.campaign, units="mm,deg")
+    write_campaign(as_written(virtual.campaign, "mm,deg"), files.campaign, units="mm,deg")
     document = truth_document(virtual, model, values, robot=files.robot.name, command="stiffarm demo")
     write_text(files.truth, json_text(document))
     return Told(
@@ -294,12 +294,12 @@ def validate(files: Files, seed: int) -> Told:
     from stiffarm.identify.validation import validate_model
     from stiffarm.measure.reading import read_campaign, read_plan
     from stiffarm.measure.virtual import simulate
-    from stiffarm.measure.writing import write_campaign
+    from stiffarm.measure.writing import as_written, write_campaign
 
     truth = read_model(files.truth)
     _write_plan(files.robot, files.unseen_plan, np.random.default_rng([seed, 1]))
     virtual = simulate(truth.arm(), read_plan(files.unseen_plan, truth.robot), seed=seed + 1, sigma_m=SIGMA_M)
-    write_campaign(virtual.campaign, files.unseen, units="mm,deg")
+    write_campaign(as_written(virtual.campaign, "mm,deg"), files.unseen, units="mm,deg")
     found = validate_model(read_estimate(files.model), read_campaign(files.unseen, truth.robot), files=[files.unseen])
     assert found.rms_m is not None
     assert found.nominal_rms_m is not None

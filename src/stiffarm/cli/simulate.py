@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 LOADS = ("model", "torque", "none")
 LARGEST_SHARE = 0.5
+UNITS_OF_FILES = "mm,deg"
 
 RobotArgument = Annotated[str, typer.Argument(metavar="R", help="A robot file or a packaged robot.")]
 PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", help="A .plan.csv, or a .campaign.csv to do again.")]
@@ -227,14 +228,14 @@ def _write(campaign: Campaign, output: Path, plan: Path) -> Path | None:
     """
     from stiffarm.measure.settings import FORMAT, read_settings, settings_path
     from stiffarm.measure.settings_text import settings_text
-    from stiffarm.measure.writing import replace_file, write_campaign
+    from stiffarm.measure.writing import as_written, replace_file, write_campaign
 
     settings = settings_path(output)
     before = settings.read_bytes() if settings.is_file() else None
     stated = (
         read_settings(settings) if before is not None and settings.resolve() == settings_path(plan).resolve() else None
     )
-    write_campaign(campaign, output, units="mm,deg")
+    write_campaign(as_written(campaign, UNITS_OF_FILES), output, units=UNITS_OF_FILES)
     if stated is not None and (stated.instrument, stated.shared) == (campaign.instrument, campaign.shared):
         replace_file(settings, before or b"")
     elif before is not None and not settings_text(campaign):

@@ -1,7 +1,7 @@
 """What a campaign knows of instrument, shared errors, loads and setups, as the text of a settings file.
 
-Every number is written so that it reads back exactly: quantities in SI (``"3e-05 m"``), coordinates in mm
-where that is exact and as a quantity in m otherwise.
+Every number is written so that it reads back exactly, in a unit that suits it (``"0.03 mm"``); coordinates
+are bare numbers in mm where that is exact and quantities otherwise.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from stiffarm.measure.campaign import (
     Tracker,
 )
 from stiffarm.measure.settings import FORMAT, MILLIMETRE
+from stiffarm.units import UNITS
 
 
 def settings_text(campaign: Campaign) -> str:
@@ -30,11 +31,11 @@ def settings_text(campaign: Campaign) -> str:
         blocks.append(["[instrument]", *_instrument(campaign.instrument)])
     if campaign.shared != SharedError():
         shared = campaign.shared
-        rows = [f'translation = "{shared.translation_m!r} m"', f'rotation = "{shared.rotation_rad!r} rad"']
+        rows = [f"translation = {_length(shared.translation_m)}", f"rotation = {_angle(shared.rotation_rad)}"]
         blocks.append(["[shared]", *rows])
     if campaign.load_uncertainty != LoadUncertainty():
         load = campaign.load_uncertainty
-        direction = f'direction_sigma = "{load.direction_sigma_rad!r} rad"'
+        direction = f"direction_sigma = {_angle(load.direction_sigma_rad)}"
         blocks.append(["[load]", f"gain_sigma = {load.gain_sigma!r}", direction, f'shared = "{load.shared}"'])
     blocks += [_setup(setup) for setup in campaign.setups if setup != Setup(setup.name)]
     if not blocks:
@@ -45,19 +46,39 @@ def settings_text(campaign: Campaign) -> str:
 def _instrument(instrument: Instrument) -> list[str]:
     match instrument:
         case Isotropic(sigma, rotation):
-            rows = ['type = "isotropic"', f'sigma = "{sigma!r} m"']
-            return rows if rotation is None else [*rows, f'sigma_rotation = "{rotation!r} rad"']
+            rows = ['type = "isotropic"', f"sigma = {_length(sigma)}"]
+            return rows if rotation is None else [*rows, f"sigma_rotation = {_angle(rotation)}"]
         case Spherical(sigma):
-            return ['type = "spherical"', f'sigma = "{sigma!r} m"']
+            return ['type = "spherical"', f"sigma = {_length(sigma)}"]
         case Tracker(constant, per_metre, angle):
-            return ['type = "tracker"', f'range = ["{constant!r} m", {per_metre!r}]', f'angle = "{angle!r} rad"']
+            return ['type = "tracker"', f"range = [{_length(constant)}, {per_metre!r}]", f"angle = {_angle(angle)}"]
         case SigmaTable(experiments, sigmas):
-            rows = [f"{_key(name)} = [{_metres(sigma)}]" for name, sigma in zip(experiments, sigmas, strict=True)]
+            rows = [
+                f"{_key(name)} = [{', '.join(map(_length, sigma))}]"
+                for name, sigma in zip(experiments, sigmas, strict=True)
+            ]
             return ['type = "table"', "", "[instrument.table]", *rows]
 
 
-def _metres(values: Sequence[float]) -> str:
-    return ", ".join(f'"{value!r} m"' for value in values)
+def _length(metres: float) -> str:
+    """A length in quotes, in the first unit in which it is a plain decimal that reads back exactly.
+
+    >>> _length(3e-05), _length(0.25)
+    ('"0.03 mm"', '"250 mm"')
+    """
+    return _quantity(metres, ("mm", "um", "m"))
+
+
+def _angle(radians: float) -> str:
+    return _quantity(radians, ("mrad", "urad", "rad"))
+
+
+def _quantity(si: float, units: Sequence[str]) -> str:
+    for unit in units:
+        number = float(f"{si / UNITS[unit].factor:.15g}")
+        if UNITS[unit].to_si(number) == si and "e" not in repr(number):
+            return f'"{repr(number).removesuffix(".0")} {unit}"'
+    return f'"{si!r} {units[-1]}"'
 
 
 def _setup(setup: Setup) -> list[str]:
@@ -79,7 +100,7 @@ def _point(xyz: Sequence[float]) -> str:
     for metres in xyz:
         millimetres = round(metres / MILLIMETRE, 9)
         exact = millimetres * MILLIMETRE == metres
-        texts.append(repr(millimetres) if exact else f'"{metres!r} m"')
+        texts.append(repr(millimetres) if exact else _length(metres))
     return f"[{', '.join(texts)}]"
 
 

@@ -2,8 +2,10 @@
 
 A float is written as the shortest decimal that reads back to it, in SI by default.  Another unit is used
 for a column only when every value of it survives the way to the file and back exactly: v -> v / f in the
-file -> (v / f) f when read.  A file appears whole or not at all: it is written under a temporary name in
-the same folder and moved into place.
+file -> (v / f) f when read; columns that belong together (x y z, a force) share one unit.  About half of all
+floats have no such inverse; `as_written` moves them by their last bit to one that has, for values that are
+made here and may as well be made so.  A file appears whole or not at all: it is written under a temporary name
+in the same folder and moved into place.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import io
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -106,19 +109,33 @@ class _Builder(dict[str, Cells | None]):
         if (codes >= 0).any():
             self[name] = pl.Series([*names, ""], dtype=pl.String).gather(np.where(codes < 0, len(names), codes))
 
-    def number(self, name: str, values: Floats | None, *dimensions: str) -> None:
+    def number(self, name: str, values: Floats | None, dimension: str | None = None) -> None:
         """A column of SI numbers; left out when every cell is empty."""
         if values is None or not np.isfinite(values).any():
             return
-        if not dimensions:
+        if dimension is None:
             self[name] = values
-            return
-        for unit in (*(self.units[d] for d in dimensions), *(_SI[d] for d in dimensions)):
+        else:
+            self.numbers((name,), values[None], dimension)
+
+    def numbers(self, names: Sequence[str], values: Floats, dimension: str) -> None:
+        """Columns (columns, rows) of SI numbers in one unit; those left out in which every cell is empty."""
+        for unit in (self.units[dimension], _SI[dimension]):
             factor = UNITS[unit].factor
             in_file = values if factor == 1.0 else _nearest_inverse(values, factor)
             if in_file is not None:
-                self[f"{name}[{unit}]"] = in_file
+                columns = zip(names, in_file, strict=True)
+                self.update({f"{name}[{unit}]": column for name, column in columns if np.isfinite(column).any()})
                 return
+
+
+def as_written(campaign: Campaign, units: str) -> Campaign:
+    """The campaign with its readings moved to the nearest ones that a file in these units can hold."""
+    wished = _wished_units(units)
+    length, angle = UNITS[wished["length"]].factor, UNITS[wished["angle"]].factor
+    factor = np.repeat([length, angle], 3)[:, None]
+    value = campaign.readings.value / factor * factor
+    return replace(campaign, readings=replace(campaign.readings, value=value))
 
 
 def _nearest_inverse(values: Floats, factor: float) -> Floats | None:
@@ -145,21 +162,18 @@ def _columns(campaign: Campaign, units: Mapping[str, str]) -> dict[str, Cells | 
     out.text("reference", campaign.experiments.names, readings.reference)
     out.text("observation", OBSERVATIONS, readings.kind)
     out.text("marker", campaign.markers, readings.marker)
-    for name, values in zip(POSE, readings.value, strict=True):
-        out.number(name, values, _pose_dimension(name))
+    out.numbers(POSE[:3], readings.value[:3], "length")
+    out.numbers(POSE[3:], readings.value[3:], "angle")
     out.text("target", campaign.targets, readings.target)
     out.text("target2", campaign.targets, readings.target2)
     out.number("distance", readings.distance_m, "length")
     out.number("radius", readings.radius_m, "length")
-    for name, values in zip(POSE, readings.sigma, strict=True):
-        out.number(f"sigma.{name}", values, _pose_dimension(name))
+    sigmas = [f"sigma.{name}" for name in POSE]
+    out.numbers(sigmas[:3], readings.sigma[:3], "length")
+    out.numbers(sigmas[3:], readings.sigma[3:], "angle")
     out.number("sigma.distance", readings.sigma_distance_m, "length")
     out.update({header: pl.Series(cells, dtype=pl.String) for header, cells in campaign.extra.items()})
     return out
-
-
-def _pose_dimension(name: str) -> str:
-    return "angle" if name.startswith("r") else "length"
 
 
 def _add_joints(out: _Builder, campaign: Campaign) -> None:
@@ -178,7 +192,7 @@ def _add_joints(out: _Builder, campaign: Campaign) -> None:
             if values is None:
                 continue
             dimension = dimensions[kind == "prismatic"] if dimensions else None
-            out.number(f"{family}.{joint}", values[index][at], *([dimension] if dimension else []))
+            out.number(f"{family}.{joint}", values[index][at], dimension)
     for name, degrees in experiments.temperature.items():
         out.number(f"temperature.{name}", degrees[at], "temperature")
     if experiments.sigma_force_n is not None:
@@ -192,14 +206,13 @@ def _add_loads(out: _Builder, campaign: Campaign) -> None:
     for index, name in enumerate(experiments.load_points):
         wrench = np.where((point == index) | (experiments.wrench_world[index] == 0.0), np.nan,
                           experiments.wrench_world[index])  # fmt: skip
-        for component, values in zip(WRENCH, wrench, strict=True):
-            family, axis = component.split(".")
-            out.number(f"{family}.{name}.{axis}", values[at], family)
+        headers = [component.replace(".", f".{name}.") for component in WRENCH]
+        out.numbers(headers[:3], wrench[:3, at], "force")
+        out.numbers(headers[3:], wrench[3:, at], "torque")
     if experiments.cable_from_m is None or experiments.cable_to_m is None or experiments.tension_n is None:
         return
     cable = np.where(point >= -1, np.concatenate([experiments.cable_from_m, experiments.cable_to_m]), np.nan)
-    for name, values in zip(CABLE, cable, strict=True):
-        out.number(name, values[at], "length")
+    out.numbers(CABLE, cable[:, at], "length")
     out.number("force", np.where(point >= -1, experiments.tension_n, np.nan)[at], "force")
     out.text("load_point", experiments.load_points, np.maximum(point, -1)[at])
 
