@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from stiffarm.cli.main import main
-from stiffarm.papers import paper_000, paper_001, paper_002, paper_003
+from stiffarm.papers import paper_000, paper_001, paper_002, paper_003, ranks_000
 from stiffarm.papers.items import PaperItem, Verdict
 from stiffarm.papers.registry import PAPERS, papers_named
 
@@ -51,6 +51,32 @@ def test_ratios_of_practical_identifiability() -> None:
     assert np.count_nonzero(nu) == len(paper_000.PRINTED_NU)
     assert paper_000.classes(nu) == "9/0/27"
     assert paper_000.classes(np.array(paper_000.FITTED_NU)) == "9/1/26"
+
+
+def test_ranks_of_the_arm_and_of_others() -> None:
+    items = {item.item: item for item in paper_000.items()}
+    told = {count: items[f"numbers that can be told of {count}"] for count in (258, 153, 62)}
+    assert [item.ours for item in told.values()] == [180.0, 105.0, 33.0]
+    assert [item.verdict for item in told.values()] == ["not reproducible", "wrong", "not reproducible"]
+    down = [items[f"numbers that can be told of {count}, vertical force"].ours for count in (258, 153, 62)]
+    assert down == [124.0, 89.0, 28.0]
+    assert items["numbers told of 62 on paper, against noise"].ours == "56, 33"
+    rule = [item for name, item in items.items() if "symmetric links tell" in name]
+    assert [item.ours for item in rule] == [115.0, 105.0, 105.0, 119.0, 119.0]
+    assert all(f"11 P is {item.ours:.0f} for" in item.why for item in rule if isinstance(item.ours, float))
+    reduced = items["parameters of the reduced model of six axes"]
+    assert (reduced.ours, reduced.verdict) == ("33, 36 or 56", "not reproducible")
+    assert "give 42 (L3 L4 L6 by 0.3 rad" in reduced.why
+
+
+def test_errors_of_one_draw_and_their_medians() -> None:
+    assert found("000", "largest error of an entry, full matrix").ours == pytest.approx(1.19, abs=0.01)
+    assert found("000", "largest error of an entry after M1 and M2").ours == pytest.approx(0.53, abs=0.01)
+
+
+def test_the_reference_robot_is_the_packaged_one_with_another_load_point() -> None:
+    assert ranks_000.reference_robot().joints == ranks_000.read_robot("kr270").joints
+    assert ranks_000.last_spring_at_the_tool().links[-1].xyz == pytest.approx((0.465, 0.10, -0.20))
 
 
 @pytest.mark.parametrize(("reading", "published"), [("theta 4 + 90 deg", 0.066606), ("theta 4 as printed", 0.216347)])

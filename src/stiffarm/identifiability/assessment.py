@@ -308,8 +308,9 @@ def _warnings(groups: Groups, deflection: bool) -> tuple[str, ...]:
     out = []
     if weak := groups.spectrum.weak:
         out.append(
-            f"{weak} of the {groups.rank} numbers are told more than {1 / WEAK:g} times weaker than the strongest: a "
-            "geometry that was calibrated, or a design too poor; judge on nominal geometry or against noise"
+            f"{weak} of the {groups.rank} numbers {'is' if weak == 1 else 'are'} told more than {1 / WEAK:g} times "
+            "weaker than the strongest: a geometry that was calibrated, or a design too poor; judge on nominal "
+            "geometry or against noise"
         )
     if not groups.clear:
         out.append(

@@ -176,7 +176,8 @@ def _help(a: Assessment) -> list[str]:
         if one.rank > max([a.groups.rank, *(h.rank for h in best)]):
             best.append(one)
     return [
-        f"With {h.what} it would be {h.rank} numbers{f', {len(h.alone)} parameters more alone' if h.alone else ''}."
+        f"With {h.what} it would be {_count(h.rank, 'number')}"
+        f"{f', {_count(len(h.alone))} more alone' if h.alone else ''}."
         for h in best
     ]
 

@@ -10,26 +10,19 @@ that the ratio of practical identifiability is nu_ij = |k_ij| F / s_i.  A symmet
 the diagonal, once a row of each noise: its weights add, and k53, told by rotations alone with ten times the noise,
 gains sqrt(1 + 10^2).
 
-Of a whole robot, links on both sides of a revolute joint share the 7 symmetric forms that do not change when turned
-about its axis, one of which is the actuator's own: 21 L - 7 R of L links and R joints can be told, 105 of 153.
+What a whole robot can tell stands in `stiffarm.papers.ranks_000`.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
-from stiffarm.identifiability.assessment import assess
 from stiffarm.identifiability.practical import covariance_of
-from stiffarm.identifiability.question import ObserveKind, Question
 from stiffarm.identifiability.reductions import beam, symmetrise, with_shape
 from stiffarm.model.chain import AXES
 from stiffarm.model.parameters import Parameter, ParameterSet
 from stiffarm.papers.items import PaperItem, Verdict, verdict_of
-from stiffarm.robot.arm import BodyPoint, Robot, Template
-from stiffarm.robot.reading import read_robot
 
 PAPER = "000"
 ELEMENTS = 7
@@ -48,15 +41,14 @@ FITTED_NU = ((0.12, 0.35, 0.74, 0.64, 0.31, 0.46), (1.81, 322.0, 0.83, 0.79, 0.4
 """Eq. 17, of one draw of the noise."""
 
 
-ROBOT = "kr270"
-REFERENCE_POINT = (0.35, 0.10, -0.20)
-"""m, flange frame; ours."""
-DRAWS = 4000
+DRAWS = 40_000
 
 
 def items() -> tuple[PaperItem, ...]:
     """Counts, the table of practical identifiability with its reductions, and what a robot can tell."""
-    return (*_counts(), *_ratios(), *_classes(), *_reduced(), *_draws(), *_ranks(), *_unpublished())
+    from stiffarm.papers.ranks_000 import rank_items
+
+    return (*_counts(), *_ratios(), *_classes(), *_reduced(), *_draws(), *rank_items(PAPER))
 
 
 def _counts() -> tuple[PaperItem, ...]:
@@ -183,55 +175,3 @@ def _draws() -> tuple[PaperItem, ...]:
         PaperItem(PAPER, "largest error of an entry, full matrix", 1.67, worst[0], "%", "not reproducible", why),
         PaperItem(PAPER, "largest error of an entry after M1 and M2", 0.4, worst[1], "%", "not reproducible", why),
     )
-
-
-def reference_robot() -> Robot:
-    """The robot with our reference point as its load point."""
-    robot = read_robot(ROBOT)
-    return replace(robot, tool=replace(robot.tool, load_points=(BodyPoint("ref", REFERENCE_POINT),)))
-
-
-def rank(template: Template, load: str, observe: ObserveKind, robot: Robot | None = None) -> int:
-    """Of all compliances of joints and links, at generic configurations."""
-    question = Question(
-        elastic="links", template=template, observe=observe, load="any" if load == "any" else "vertical"
-    )
-    return assess(robot or reference_robot(), None, question).groups.rank
-
-
-def _ranks() -> tuple[PaperItem, ...]:
-    rows: list[PaperItem] = []
-    templates: tuple[tuple[Template, int], ...] = (("full", 258), ("symmetric", 153), ("beam", 62))
-    for template, count in templates:
-        pose, down = rank(template, "any", "pose"), rank(template, "vertical", "position")
-        published = 153.0 if template == "symmetric" else None
-        why = f"rank with a wrench in any direction and full poses, {ROBOT} geometry, generic configurations; "
-        why += f"{down} under one vertical force and three markers"
-        if published:
-            why = "links on both sides of a revolute joint share 7 forms: 21*7 - 7*6, for any six such joints; " + why
-        verdict: Verdict = "wrong" if published else "not reproducible"
-        name = f"numbers that can be told of {count}"
-        why = why if published else f"the paper states none; {why}"
-        rows.append(PaperItem(PAPER, name, published, float(pose), "1", verdict, why))
-    return tuple(rows)
-
-
-def _unpublished() -> tuple[PaperItem, ...]:
-    aligned = rank("beam", "any", "pose")
-    arm = reference_robot()
-    tip = replace(arm.links[-1], xyz=tuple(np.add((0.115, 0.0, 0.0), REFERENCE_POINT).tolist()))
-    at_tip = rank("beam", "any", "pose", replace(arm, links=(*arm.links[:-1], tip)))
-    random = np.random.default_rng(0)
-    turned = tuple(replace(link, rpy=tuple(random.uniform(-1.0, 1.0, 3).tolist())) for link in arm.links)
-    tilted = rank("beam", "any", "pose", replace(arm, links=turned))
-    missing = "readings, configurations and coordinates of the load are unpublished"
-    return (
-        PaperItem(PAPER, "parameters of the reduced model of six axes", 42.0, f"{aligned}, {at_tip} or {tilted}", "1",
-                  "not reproducible", "it depends on where the template frames stand, which is unpublished: along the "
-                  "axes, the last one at the tool tip, or in general position"),
-        PaperItem(PAPER, "parameters identified in practice", 18.0, None, "1", "not reproducible",
-                  f"it depends on the data: {missing}"),
-        PaperItem(PAPER, "table 1, k2", 0.302e-6, None, "rad/(N m)", "not reproducible",
-                  f"its unit rad um/N means 1e-6 rad/(N m); {missing}"),
-        PaperItem(PAPER, "share of deflection compensated", 95.0, None, "%", "not reproducible", missing),
-    )  # fmt: skip
