@@ -3,6 +3,7 @@
     position    T_setup (point under load and weights)
     deflection  R_setup (elastic displacement and rotation under the external wrench alone)
     pose        T_setup (point), R_setup (tool) as a rotation vector
+    touches     (of a point, plane or sphere) have no value of their own: the point in the world, under load and weights
 
 T_setup takes the world to the frame of the setup.  Readings are grouped by marker, since the columns of a
 point are shared by all experiments that show it; within a group the batch is over experiments.
@@ -17,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiffarm.measure.campaign import DEFAULT_MARKER, OBSERVATIONS, Campaign, Payload, Setup
+from stiffarm.measure.targets import TOUCHED
 from stiffarm.model.arm_model import Arm
 from stiffarm.model.evaluate import Prediction, predict, sensitivity
 from stiffarm.model.loads import Load, State
@@ -37,6 +39,7 @@ class Group:
     point: str
     deflection: bool
     pose: bool
+    touched: bool
     payload: Payload | None
     rows: Ints
     """Readings, indices into `Readings`."""
@@ -61,9 +64,8 @@ def groups(campaign: Campaign, kinds: Collection[str] = DIRECT) -> Iterator[Grou
             chosen = rows[(key[0] == marker) & (key[1] == payload)]
             experiments, member = np.unique(readings.experiment[chosen], return_inverse=True)
             name = DEFAULT_MARKER if marker < 0 else campaign.markers[marker]
-            yield Group(
-                name, kind == "deflection", kind == "pose", distinct[payload], chosen, experiments, member.reshape(-1)
-            )
+            is_kind = (kind == "deflection", kind == "pose", kind in TOUCHED)
+            yield Group(name, *is_kind, distinct[payload], chosen, experiments, member.reshape(-1))
 
 
 def use_measured_torque(campaign: Campaign, loads: str = "torque") -> bool:
@@ -136,6 +138,7 @@ def expected_with_columns(
     """Expected readings and their derivatives (parameters, 6, rows) in the frame of each setup.
 
     The last three components are the rotation of the reading, applied from the left in the frame of the setup.
+    Touches are derived in the world.
     """
     return Observer(campaign, loads).with_columns(arm, names, frames)
 
@@ -145,7 +148,7 @@ class Observer:
 
     def __init__(self, campaign: Campaign, loads: str = "torque") -> None:
         self.campaign, self.loads = campaign, loads
-        self.groups = tuple(groups(campaign))
+        self.groups = tuple(groups(campaign, (*DIRECT, *TOUCHED)))
         self._given = _rotations(setup_frames(campaign))
 
     def expected(self, arm: Arm, frames: Mapping[str, Rigid] | None = None) -> Expected:
@@ -180,7 +183,12 @@ class Observer:
         return Expected(np.full((6, n), np.nan), np.full((3, n), np.nan), np.zeros((3, 3, n)))
 
     def _turn(self, group: Group, placed: _Placed) -> Floats:
-        """World to setup (setups, 3, 3) for a group; that of a deflection is stated or identity, never found."""
+        """World to setup (setups, 3, 3) for a group; that of a deflection is stated or identity, never found.
+
+        What is touched is in the world.
+        """
+        if group.touched:
+            return np.broadcast_to(np.eye(3), placed.rotation.shape)
         return self._given if group.deflection else placed.rotation
 
     def _turned(self, group: Group, turn: Floats, world: Floats) -> Floats:
@@ -205,6 +213,8 @@ class Observer:
             out.value[3:, rows] = self._turned(group, turn, prediction.deflection_rotation)
             return
         out.world[:, rows] = prediction.position[:, member]
+        if group.touched:
+            return
         shift = placed.shift[:, self.campaign.readings.setup[rows]]
         out.value[:3, rows] = self._turned(group, turn, prediction.position) + shift
         if group.pose:
