@@ -358,5 +358,5 @@ def test_readings_of_one_place_do_not_turn_a_frame() -> None:
     still = replace(
         readings, readings=replace(readings.readings, value=np.repeat(readings.readings.value[:, :1], 30, axis=1))
     )
-    with pytest.raises(InputError, match="cannot tell"):
+    with pytest.raises(InputError, match="all of one place while the joints moved"):
         identify(robot, still)

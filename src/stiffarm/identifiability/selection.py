@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,21 +83,23 @@ def select_columns(
     rest = _rests(unit, order)
     border = _border(rest)
     kept = [j for j, left in zip(order, rest, strict=True) if left > border]
+    factor: Floats | None = None
     least = np.zeros(len(length)) if plausible is None else 1.0 / (plausible * np.where(seen, length, 1.0))
     useless = any(left <= least[j] for j, left in zip(order, rest, strict=True))
     if len(kept) < len(order) or useless:  # rests after a dropped one were taken against it: once more without it
-        kept, rest = _one_by_one(unit, order, rest, np.maximum(border, least))
+        kept, rest, factor = _one_by_one(unit, order, rest, np.maximum(border, least))
     rest_of = dict(zip(order, rest, strict=True))
     if plausible is not None:
-        kept, weak = _without_weak(r, kept, plausible)
+        kept, weak = _without_weak(r, kept, plausible, factor)
         rest_of |= {j: 1.0 / (sigma * length[j]) for j, sigma in weak.items()}
+        factor = None if weak else factor
     dropped = [j for j in order if j not in set(kept)]
     small = [rest_of[j] for j in dropped if rest_of[j] <= border]
     large = [left for j, left in zip(order, rest, strict=True) if j in set(kept)]
     gap = min(large, default=1.0) / max([*small, 1e-16])
     return Selection(
         tuple(kept),
-        _dependences(unit, length, kept, {j: rest_of[j] if rest_of[j] > border else 0.0 for j in dropped}),
+        _dependences(unit, length, kept, {j: rest_of[j] if rest_of[j] > border else 0.0 for j in dropped}, factor),
         tuple(int(j) for j in np.flatnonzero(~seen)),
         float(gap),
     )
@@ -107,7 +110,7 @@ def _rests(unit: Floats, order: Sequence[int]) -> list[float]:
     if not order:
         return []
     ordered = unit[:, list(order)]
-    factor = np.asarray(np.linalg.qr(ordered, mode="r"))
+    factor = np.asarray(np.linalg.qr(ordered, mode="r")) if np.tril(ordered, -1).any() else ordered
     rests = np.zeros(len(order))
     rests[: factor.shape[0]] = np.abs(np.diag(factor))
     return [float(x) for x in rests]
@@ -115,8 +118,10 @@ def _rests(unit: Floats, order: Sequence[int]) -> list[float]:
 
 def _one_by_one(
     unit: Floats, order: Sequence[int], rests: Sequence[float], border: Floats
-) -> tuple[list[int], list[float]]:
+) -> tuple[list[int], list[float], Floats | None]:
     """Columns taken one after the other, those under their border left out, with the rest of each.
+
+    The third is the triangle of the kept columns and, behind them, the others, when it was made.
 
     What stood out against all before it is guessed to be kept.  With the kept columns first and the others behind
     them, one triangle has the rest of every column against the kept ones before it; when all are on the side of the
@@ -124,7 +129,7 @@ def _one_by_one(
     """
     kept = [j for j, rest in zip(order, rests, strict=True) if rest > border[j]]
     if len(kept) > unit.shape[0]:
-        return _greedy(unit, order, border)
+        return *_greedy(unit, order, border), None
     chosen = set(kept)
     left_out = [j for j in order if j not in chosen]
     factor = np.asarray(np.linalg.qr(unit[:, [*kept, *left_out]], mode="r"))
@@ -134,8 +139,8 @@ def _one_by_one(
     for i, j in enumerate(left_out, start=len(kept)):
         found[j] = float(np.linalg.norm(factor[at[j] :, i]))
     if any((found[j] > border[j]) != (j in chosen) for j in order):
-        return _greedy(unit, order, border)
-    return kept, [found[j] for j in order]
+        return *_greedy(unit, order, border), None
+    return kept, [found[j] for j in order], factor
 
 
 def _greedy(unit: Floats, order: Sequence[int], border: Floats) -> tuple[list[int], list[float]]:
@@ -154,7 +159,9 @@ def _greedy(unit: Floats, order: Sequence[int], border: Floats) -> tuple[list[in
     return kept, rests
 
 
-def _without_weak(r: Floats, kept: list[int], plausible: Floats) -> tuple[list[int], dict[int, float]]:
+def _without_weak(
+    r: Floats, kept: list[int], plausible: Floats, factor: Floats | None
+) -> tuple[list[int], dict[int, float]]:
     """Kept columns less those that make a standard deviation implausible, the least wanted of each weak direction.
 
     The standard deviations of all kept together are the row norms of R^-1; while one is implausible, the weakest
@@ -164,8 +171,10 @@ def _without_weak(r: Floats, kept: list[int], plausible: Floats) -> tuple[list[i
     kept = list(kept)
     while kept:
         scaled = r[:, kept] * np.where(np.isfinite(plausible[kept]), plausible[kept], 1.0)
-        factor = np.linalg.qr(scaled / (length := np.linalg.norm(scaled, axis=0)), mode="r")
-        inverse = np.linalg.inv(factor) / length[:, None]
+        length, n = np.linalg.norm(scaled, axis=0), len(kept)
+        # the triangle of columns of unit length is the same whatever they were scaled by
+        own = np.linalg.qr(scaled / length, mode="r") if factor is None or weak else factor[:n, :n]
+        inverse = np.linalg.inv(own) / length[:, None]
         sigma = np.linalg.norm(inverse, axis=1)
         bounded = np.isfinite(plausible[kept])
         worst = int(np.argmax(np.where(bounded, sigma, 0.0)))
@@ -192,20 +201,21 @@ def _border(rests: Sequence[float]) -> float:
 
 
 def _dependences(
-    unit: Floats, length: Floats, kept: Sequence[int], rests: Mapping[int, float]
+    unit: Floats, length: Floats, kept: Sequence[int], rests: Mapping[int, float], factor: Floats | None
 ) -> tuple[Dependence, ...]:
     """What each dropped column, with its rest, is a combination of."""
     if not rests:
         return ()
     dropped = list(rests)
-    factor = np.asarray(np.linalg.qr(unit[:, [*kept, *dropped]], mode="r"))
+    if factor is None:
+        factor = np.asarray(np.linalg.qr(unit[:, [*kept, *dropped]], mode="r"))
     n = len(kept)
     found = np.linalg.solve(factor[:n, :n], factor[:n, n:]).T
-    return tuple(_dependence(row, length, kept, j, rests[j]) for row, j in zip(found, dropped, strict=True))
-
-
-def _dependence(found: Floats, length: Floats, kept: Sequence[int], column: int, rest: float) -> Dependence:
-    big = [int(i) for i in np.flatnonzero(np.abs(found) > max(1e-6, 0.05 if rest else 0.0))]
-    coefficients = tuple(float(found[i] * length[column] / length[kept[i]]) for i in big)
-    sigma = 1.0 / (rest * length[column]) if rest else np.inf
-    return Dependence(column, tuple(kept[i] for i in big), coefficients, float(sigma))
+    rest = np.array(list(rests.values()))
+    big = np.abs(found) > np.where(rest > 0.0, 0.05, 1e-6)[:, None]
+    scaled = found * length[dropped][:, None] / length[kept]
+    sigma = np.divide(1.0, rest * length[dropped], out=np.full(len(rest), np.inf), where=rest > 0.0)
+    return tuple(
+        Dependence(j, tuple(compress(kept, some)), tuple(compress(numbers, some)), least)
+        for j, some, numbers, least in zip(dropped, big.tolist(), scaled.tolist(), sigma.tolist(), strict=True)
+    )

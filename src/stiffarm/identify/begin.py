@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from stiffarm.identify.plausible import require_belonging
 from stiffarm.identify.start import Cloud, find_start
 from stiffarm.identify.system import Point, System
 from stiffarm.measure.campaign import DEFAULT_MARKER
-from stiffarm.measure.observe import given_frame
+from stiffarm.measure.observe import Observer, given_frame
 from stiffarm.model.chain import marker_frame
 from stiffarm.model.kernel import frames, world_vectors
 from stiffarm.model.rotations import matrix_of
 from stiffarm.robot.placement import vector_from_rotation
 
 Floats = NDArray[np.float64]
+MOST_TRIED = 300
+"""Readings with which likely mistakes in the joints are tried."""
 
 
 def begin(system: System, names: Sequence[str]) -> Point:
@@ -30,7 +34,14 @@ def begin(system: System, names: Sequence[str]) -> Point:
     if not len(placed):
         return Point(values, frames_now)
     free = [name for name in campaign.markers if f"tool.{name}.x" in set(names)]
-    start = find_start(_cloud(system, placed, free))
+    cloud = _cloud(system, placed, free, campaign.experiments.q)
+    start = find_start(cloud)
+
+    def misfit(q: Floats) -> float:
+        some = placed[:: max(1, len(placed) // MOST_TRIED)]
+        return find_start(_cloud(system, some, free, q)).rms_m
+
+    require_belonging(cloud, start.rms_m, campaign.experiments.q, campaign.joints, misfit)
     for setup, frame in start.frames.items():
         frames_now[campaign.setups[setup].name] = frame
     for marker, place in start.markers.items():
@@ -42,18 +53,22 @@ def begin(system: System, names: Sequence[str]) -> Point:
     return Point(values, frames_now)
 
 
-def _cloud(system: System, rows: NDArray[np.int64], free: Sequence[str]) -> Cloud:
-    """Nominal placements beside the readings; a marker that is known goes in as its own position."""
+def _cloud(system: System, rows: NDArray[np.int64], free: Sequence[str], q: Floats) -> Cloud:
+    """Nominal placements at ``q`` beside the readings; a marker that is known goes in as its own position."""
     campaign, chain = system.campaign, system.model.at().chain
     readings = campaign.readings
     experiments, member = np.unique(readings.experiment[rows], return_inverse=True)
-    at = frames(chain, np.ascontiguousarray(campaign.experiments.q[:, experiments]))
+    at = frames(chain, np.ascontiguousarray(q[:, experiments]))
     names = [campaign.markers[m] if m >= 0 else DEFAULT_MARKER for m in readings.marker[rows]]
     number = {name: i for i, name in enumerate(free)}
     marker = np.array([number.get(name, -1) for name in names])
     position = np.zeros((3, len(rows)))
     if (marker < 0).any():
-        position = system.observer.expected(system.model.at()).world[:, rows]
+        observer = system.observer
+        if q is not campaign.experiments.q:
+            there = replace(campaign, experiments=replace(campaign.experiments, q=q))
+            observer = Observer(there, system.loads)
+        position = observer.expected(system.model.at()).world[:, rows]
     rotation = np.zeros((3, 3, len(rows)))
     for m in np.unique(marker[marker >= 0]):
         mine = marker == m

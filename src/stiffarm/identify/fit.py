@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,9 +18,15 @@ from stiffarm.errors import InputError, Problem
 from stiffarm.identifiability.selection import Dependence, Selection, select_columns
 from stiffarm.identify.begin import begin
 from stiffarm.identify.data import Data, campaign_of, fitted_rows, resolved_of
-from stiffarm.identify.linearised import linear_problem, rows_of_problem, run_estimator
+from stiffarm.identify.linearised import (
+    UNLABELLED,
+    linear_problem,
+    rows_of_problem,
+    run_estimator,
+    unlabelled_problem,
+)
 from stiffarm.identify.noise import RowNoise, adapted, adapts, assumed_noise, settled
-from stiffarm.identify.nonlinear import PriorRows, Solution, solve
+from stiffarm.identify.nonlinear import SHORTEST_M, STEP_DONE, PriorRows, Solution, solve
 from stiffarm.identify.nuisance import Nuisance, carry, nuisance_of
 from stiffarm.identify.options import Options
 from stiffarm.identify.outcome import LinearEstimate
@@ -65,12 +71,16 @@ class Fit:
     selection: Selection
     dropped: tuple[Dropped, ...]
     rank: int
-    problem: LinearProblem
-    """Linearised where the estimate was made."""
+    priors: PriorRows
     errors: Nuisance
     """Errors of the load that were carried into the intervals."""
     scale: Floats
     """(parameters and frames, same) the part of the covariance that is due to them."""
+
+    @cached_property
+    def problem(self) -> LinearProblem:
+        """Linearised where the estimate was made, with the labels of its rows."""
+        return linear_problem(self.system, self.solution, self.names, self.noise, self.priors)
 
     @property
     def at(self) -> Point:
@@ -106,21 +116,24 @@ def fit_asked(asked: Asked, data: Data, options: Options) -> Fit:
     estimator = options.estimator or ("honest" if len(system) <= LARGE else "wls")
     run = partial(run_estimator, estimator=estimator, options=options, known=noise.known)
     iterations = solution.iterations
-    problem = linear_problem(system, solution, names, noise, priors)
     for _ in range(6):
+        if estimator in UNLABELLED:
+            problem = unlabelled_problem(solution, names, noise, priors)
+        else:
+            problem = linear_problem(system, solution, names, noise, priors)
         errors = nuisance_of(system, solution.at, names)
         carried = carry(problem, rows_of_problem(noise, errors.columns), errors.names, estimator, run)
         estimate = carried.estimate
-        moved = np.sqrt(np.mean((problem.A @ estimate.values / problem.row_scale) ** 2))
-        size = np.sqrt(np.mean((problem.y / problem.row_scale) ** 2))
-        if moved <= 1e-6 * max(size, 1e-300):
+        moved = np.linalg.norm(problem.A @ estimate.values / problem.row_scale)
+        scatter = np.sqrt(np.mean((problem.y / problem.row_scale) ** 2))
+        shortest = SHORTEST_M * np.linalg.norm(1.0 / problem.row_scale)
+        if moved <= max(STEP_DONE * scatter, shortest):
             break
         at = system.moved(solution.at, names, estimate.values)
         iterations += 1
         solution = Solution(at, system.equations(at, names), iterations, solution.converged)
-        problem = linear_problem(system, solution, names, noise, priors)
     told, scale = len(columns), carried.scale
-    return Fit(system, asked, names, solution, estimate, noise, selection, dropped, told, problem, errors, scale)
+    return Fit(system, asked, names, solution, estimate, noise, selection, dropped, told, priors, errors, scale)
 
 
 def _keep(
@@ -137,10 +150,14 @@ def _keep(
     rows = np.vstack([rows, prior]) * reference
     right = np.concatenate([noise.whiten(first.residual), np.zeros(len(prior))])
     frames = range(n, rows.shape[1])
+    order = [*frames, *range(n)]
+    triangle = np.asarray(np.linalg.qr(np.column_stack([rows[:, order], right]), mode="r"))
     unit = {p.name: p.unit for p in asked.model.parameters}
     plausible = np.array([PLAUSIBLE.get(unit[name], np.inf) for name in asked.names] + [np.inf] * len(frames))
-    spread = 1.0 if noise.known else _scatter(rows, right)
-    selection = select_columns(rows, [*frames, *range(n)], plausible=plausible / reference / max(spread, 1e-300))
+    spread = 1.0 if noise.known else _scatter(triangle, len(right))
+    rows = np.zeros((len(triangle), len(order)))
+    rows[:, order] = triangle[:, :-1]
+    selection = select_columns(rows, order, plausible=plausible / reference / max(spread, 1e-300))
     label = [*asked.names, *(f"frame of {name}" for name in system.frame_names)]
     kept = set(selection.kept)
     names = tuple(name for i, name in enumerate(asked.names) if i in kept)
@@ -152,10 +169,16 @@ def _keep(
     return selection, names, (*unseen, *merged)
 
 
-def _scatter(rows: Floats, right: Floats) -> float:
-    """Root mean square of what a linear fit of everything leaves."""
-    rest = right - rows @ np.linalg.lstsq(rows, right, rcond=1e-10)[0]
-    return float(np.sqrt(rest @ rest / max(len(right) - rows.shape[1], 1)))
+def _scatter(triangle: Floats, rows: int) -> float:
+    """Root mean square of what a linear fit of all columns leaves of the right side, the triangle's last column.
+
+    A column that depends on others takes one direction of the rows like any other, so that their number counts.
+    """
+    columns = triangle.shape[1] - 1
+    if rows > columns:
+        return float(abs(triangle[columns, columns]) / np.sqrt(rows - columns))
+    rest = triangle[:, -1] - triangle[:, :-1] @ np.linalg.lstsq(triangle[:, :-1], triangle[:, -1], rcond=1e-10)[0]
+    return float(np.linalg.norm(rest))
 
 
 def _why_merged(d: Dependence, name: str, on: Sequence[str], reference: Floats, spread: float) -> str:

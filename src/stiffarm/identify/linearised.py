@@ -27,10 +27,22 @@ SAME_DESIGN = 1e-3
 """Relative difference up to which two whitened rows count as repeats: repeats may differ slightly in their joints."""
 
 
+UNLABELLED: tuple[EstimatorName, ...] = ("ols", "wls")
+"""Estimators that take every white row by itself and never ask which belong together."""
+
+
+def unlabelled_problem(solution: Solution, names: Sequence[str], noise: RowNoise, priors: PriorRows) -> LinearProblem:
+    """The problem linearised at a solution without the labels of its rows, for the `UNLABELLED` estimators."""
+    design, right, sigma = solution.equations.columns, solution.equations.residual, noise.sigma
+    if noise.whitening.mixes:
+        design, right, sigma = noise.whiten(design), noise.whiten(right), np.ones(len(right))
+    return LinearProblem(design, right, sigma, prior=_prior(solution, names, priors, design.shape[1]))
+
+
 def linear_problem(
     system: System, solution: Solution, names: Sequence[str], noise: RowNoise, priors: PriorRows
 ) -> LinearProblem:
-    """The problem linearised at a solution."""
+    """The problem linearised at a solution, with the labels of its rows."""
     component, row = system.take
     readings = system.campaign.readings
     configuration = readings.experiment[row] * (len(system.campaign.setups) + 1) + readings.setup[row]

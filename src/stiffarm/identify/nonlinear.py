@@ -21,11 +21,14 @@ Floats = NDArray[np.float64]
 Whiten = Callable[[Floats], Floats]
 """Takes scalar rows (rows,) or (rows, columns) to rows of independent unit errors."""
 
-STEP_DONE = 1e-7
-"""A step is the last when it moves every whitened reading by less than this, root mean square."""
-SHRUNK = 0.01
-"""Steps that get shorter by this factor or more converge so fast that the next one's length is known: as much shorter
-again.  When that is short enough, it need not be taken."""
+STEP_DONE = 1e-3
+"""A step is the last when it moves all white readings together by less than this share of the scatter of one: then it
+moves no unknown by more than this share of its standard deviation."""
+SHORTEST_M = 1e-11
+"""Steps that move the readings by less, root mean square, are rounding."""
+SAFETY = 10.0
+"""Steps of a problem that is nearly linear shorten quadratically, s3 = s2 (s2/s1)^2; one that would still be short
+enough if it were this many times longer need not be taken."""
 MOST_STEPS = 25
 
 
@@ -69,12 +72,14 @@ def solve(
     """Least squares from a start; ``first`` are the equations there when they are known already."""
     at, equations = start, first or system.equations(start, names)
     cost, before = _cost(equations, whiten, priors, at, names), np.inf
+    shortest = SHORTEST_M * float(np.linalg.norm(whiten(np.ones(len(equations.residual)))))
     for iteration in range(1, MOST_STEPS + 1):
         rows, right = _augmented(equations, whiten, priors, at, names)
         step = solve_scaled(rows, right)
-        size = float(np.sqrt(np.mean((rows @ step) ** 2)))
-        done = STEP_DONE * max(1.0, np.sqrt(cost / len(right)))
-        last = size < done or (size < SHRUNK * before and size * (size / before) < done)
+        size = float(np.linalg.norm(rows @ step))
+        scatter = np.sqrt(max(cost - size**2, 0.0) / len(right))
+        done = max(STEP_DONE * scatter, shortest)
+        last = size < done or (iteration > 1 and SAFETY * size * (size / before) ** 2 < done)
         candidate = system.moved(at, names, step)
         # a last step is too short to change the columns
         trial = Equations(system.residual(candidate), equations.columns) if last else system.equations(candidate, names)

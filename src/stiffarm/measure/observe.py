@@ -59,9 +59,11 @@ def groups(campaign: Campaign, kinds: Collection[str] = DIRECT) -> Iterator[Grou
         rows = np.flatnonzero(readings.kind == OBSERVATIONS.index(kind))
         if not len(rows):
             continue
-        key = np.stack([readings.marker[rows], payload_of[readings.setup[rows]]])
-        for marker, payload in np.unique(key, axis=1).T:
-            chosen = rows[(key[0] == marker) & (key[1] == payload)]
+        key = (readings.marker[rows] + 1) * len(distinct) + payload_of[readings.setup[rows]]
+        for one in np.unique(key):
+            marker, payload = divmod(int(one), len(distinct))
+            marker -= 1
+            chosen = rows[key == one]
             experiments, member = np.unique(readings.experiment[chosen], return_inverse=True)
             name = DEFAULT_MARKER if marker < 0 else campaign.markers[marker]
             is_kind = (kind == "deflection", kind == "pose", kind in TOUCHED)

@@ -147,5 +147,6 @@ def merged(corrections: Iterable[Corrections]) -> Corrections:
     total = Corrections(*({} for _ in fields(Corrections)))
     for one in corrections:
         for name, entries in vars(one).items():
-            vars(total)[name].update(entries)
+            if entries:
+                vars(total)[name].update(entries)
     return total

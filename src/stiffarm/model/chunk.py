@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -144,9 +144,9 @@ class Chunk:
     def table(self, axes: list[tuple[int, AxisOf]], *, felt: bool = True) -> AxisTable:
         """Axes stacked, with the loads they feel when asked for."""
         by_effect = self.felt_of(self.loads, tuple(dict.fromkeys(i for i, _ in axes))) if felt else {}
-        return AxisTable.of(
-            [self.nodes(i)[axis.node] for i, axis in axes],
-            [axis.row for _, axis in axes],
+        runs = [list(run) for _, run in groupby(axes, key=lambda one: (one[0], one[1].node))]
+        return AxisTable.of_nodes(
+            [(self.nodes(run[0][0])[run[0][1].node], [axis.row for _, axis in run]) for run in runs],
             [axis.turning for _, axis in axes],
             [by_effect[i][axis.node] for i, axis in axes] if felt else [],
         )

@@ -47,13 +47,22 @@ class AxisTable:
     @staticmethod
     def of(nodes: Sequence[WorldNode], rows: Sequence[int], turning: Sequence[bool], felt: Sequence[Felt]) -> AxisTable:
         """From one node, direction row and resultant per axis."""
-        n = max((node.directions.shape[-1] for node in nodes), default=1)
+        return AxisTable.of_nodes([(node, [row]) for node, row in zip(nodes, rows, strict=True)], turning, felt)
+
+    @staticmethod
+    def of_nodes(
+        runs: Sequence[tuple[WorldNode, Sequence[int]]], turning: Sequence[bool], felt: Sequence[Felt]
+    ) -> AxisTable:
+        """From nodes, each with those of its directions that are axes, and the resultant at each axis."""
+        n = max((node.directions.shape[-1] for node, _ in runs), default=1)
         n = max([n, *(f.virial.shape[-1] for f in felt)])
-        size = (len(rows), 3, n)
+        size = (len(turning), 3, n)
         direction, origin = np.empty(size), np.empty(size)
-        for i, (node, row) in enumerate(zip(nodes, rows, strict=True)):
-            direction[i], origin[i] = node.directions[row], node.origin
-        order = np.array([node.order for node in nodes], dtype=np.int64)
+        order, start = np.empty(len(turning), dtype=np.int64), 0
+        for node, rows in runs:
+            mine = slice(start, start + len(rows))
+            direction[mine] = node.directions[rows[0]] if len(rows) == 1 else node.directions[rows]
+            origin[mine], order[mine], start = node.origin, node.order, mine.stop
         return AxisTable(direction, np.array(turning, dtype=float)[:, None], origin, order, tuple(felt))
 
     @cached_property

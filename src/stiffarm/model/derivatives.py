@@ -12,8 +12,8 @@ the loads and the axes that feel them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,18 +31,13 @@ PAIRS = 2_000_000
 """Most numbers in an array over pairs of axes."""
 
 
-@dataclass(frozen=True, eq=False)
-class _Share:
+class _Share(NamedTuple):
     """What one geometric parameter moves: an axis of an effect, written into one row of the derivatives."""
 
-    effect: int
+    key: tuple[int, int]
+    """Effect and axis."""
     row: int
     entry: Entry
-
-    @property
-    def key(self) -> tuple[int, int]:
-        """Effect and axis."""
-        return self.effect, self.entry.axis
 
 
 class Derivatives:
@@ -87,7 +82,7 @@ class Derivatives:
                 if effect.parameters[entry.parameter].elastic:
                     self._add_elastic(index, entry, row, columns, turns)
                 else:
-                    geometric.append(_Share(index, row, entry))
+                    geometric.append(_Share((index, entry.axis), row, entry))
             for source in effect.load_entries(self.at.arm.chain, self.values, self.state.loads):
                 if source.parameter in rows:
                     self._add_load(source.loads, rows[source.parameter], columns, turns)
@@ -116,17 +111,21 @@ class Derivatives:
         """Entries of geometric parameters: columns of all axes at once, with what they do to the deflection."""
         keys = list(dict.fromkeys(share.key for share in shares))
         at = {key: i for i, key in enumerate(keys)}
+        place = [at[share.key] for share in shares]
         carries_all = np.zeros(len(keys), dtype=bool)
-        for share in shares:
-            carries_all[at[share.key]] |= share.entry.only_point is None
+        carries_all[[i for i, share in zip(place, shares, strict=True) if share.entry.only_point is None]] = True
         axes = [(index, self.effects[index].axes[axis]) for index, axis in keys]
         moved, turned = self._geometric(axes, carries_all, turning=turns is not None)
-        for share in shares:
-            i, factor = at[share.key], share.entry.factor
-            plain = isinstance(factor, float) and factor == 1.0
-            columns[share.row] += moved[i] if plain else moved[i] * factor
+        rows = [share.row for share in shares]
+        if len(set(rows)) == len(rows) and all(_is_one(share.entry.factor) for share in shares):
+            columns[rows] += moved[place]
+            if turns is not None:
+                turns[rows] += turned[place] * carries_all[place][:, None, None]
+            return
+        for i, share in zip(place, shares, strict=True):
+            columns[share.row] += moved[i] * share.entry.factor
             if turns is not None and carries_all[i]:
-                turns[share.row] += turned[i] * factor
+                turns[share.row] += turned[i] * share.entry.factor
 
     def _geometric(
         self, axes: list[tuple[int, AxisOf]], carries_all: NDArray[np.bool_], *, turning: bool
@@ -225,6 +224,10 @@ class Derivatives:
         if turns is not None:
             omega = self._elastic_table.omega * (self._elastic_table.order < self.at.tool_order)[:, None, None]
             turns[row] += self._under_load(np.einsum("bn,bin->in", change, omega), elastic=True)
+
+
+def _is_one(factor: float | Floats) -> bool:
+    return isinstance(factor, float) and factor == 1.0
 
 
 def _summed(which: NDArray[np.bool_], parts: Floats) -> Floats:

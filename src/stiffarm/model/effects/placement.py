@@ -99,12 +99,21 @@ class PlacementError(Plain):
 
     def nodes(self, chain: Chain, values: Values) -> tuple[Node, ...]:
         """The six directions of the correction, fixed to the body before the transform."""
-        body, frame, order = self._placed
         twist = twist_of(self.owner, values)
+        if not (twist.translation.any() or twist.rotation.any()):
+            return self._uncorrected
+        return (self._node(twist),)
+
+    @cached_property
+    def _uncorrected(self) -> tuple[Node, ...]:
+        return (self._node(Twist6()),)
+
+    def _node(self, twist: Twist6) -> Node:
+        body, frame, order = self._placed
         if self.owner == "base":  # fixed to the corrected base itself, D^-1 away from the uncorrected one
             frame = twist.rigid().inverse()
         directions = np.concatenate([frame.rotation.T, (frame.rotation @ left_jacobian(twist.rotation)).T])
-        return (Node(body, frame.rotation @ twist.translation + frame.translation, directions, order),)
+        return Node(body, frame.rotation @ twist.translation + frame.translation, directions, order)
 
     def entries(self, values: Values, state: State, torque: Floats) -> Sequence[Entry]:
         """Each parameter moves its own axis."""
