@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -95,6 +97,22 @@ BAD = [
         4,
         "x[mm]",
     ),
+    Bad("separator told to a spreadsheet", "sep=;\n" + GOOD.replace(",", ";"), ("no header", "'sep=;'"), 1),
+    Bad("the same in quotes", '"sep=,"\n' + GOOD, ("no header", "Delete the line"), 1),
+    Bad(
+        "separator at the end of rows",
+        GOOD.replace("\n", ",\n").replace(",\n", "\n", 1),
+        ("too many", "2 more such rows", "Delete the separators at the end"),
+        2,
+    ),
+    Bad("comment above the header", "# shift 2\n" + GOOD, ("not the header", "'# shift 2'", "comments"), 1),
+    Bad("comment inside", change("\ne2", "\n# shift 2\ne2"), ("too few", "1 field;"), 4),
+    Bad("separated by bars", GOOD.replace(",", "|"), ("not separated", "'|'", "a comma, a semicolon or a tab"), 1),
+    Bad("separated by blanks", GOOD.replace(",", " "), ("not separated", "' '"), 1),
+    Bad("page of a server", "<html><body>Not found</body></html>\n", ("no row below", "<html>"), 1),
+    Bad("workbook", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), ("not text", "CSV UTF-8"), 1),
+    Bad("UTF-32", GOOD.encode("utf-32"), ("UTF-16",), 1),
+    Bad("Windows-1252 in a unit", GOOD.replace("[deg]", "[\u00b0]").encode("cp1252"), ("0xb0",), 1, "q.A1[\u00b0]"),
     Bad("open quotes", change("P2", '"P2'), ("quotes",), 4),
     Bad("text after quotes", change("P2", '"P"2'), ("quotes",), 4),
     # the header
@@ -106,6 +124,13 @@ BAD = [
     Bad("impossible unit", change("x[mm]", "x[kg]"), ("not a length", "m mm um"), 1, "x[kg]"),
     Bad("unknown unit", change("x[mm]", "x[inch]"), ("not a length", "m mm um"), 1, "x[inch]"),
     Bad("missing unit", change("x[mm]", "x"), ("missing", "m mm um", "x[m]"), 1, "x"),
+    Bad("degree sign", change("q.A2[deg]", "q.A2[\u00b0]"), ("not an angle", "'q.A2[deg]'"), 1, "q.A2[\u00b0]"),
+    Bad("micro sign", change("x[mm]", "x[\u00b5m]"), ("not a length", "'x[um]'"), 1, "x[\u00b5m]"),
+    Bad("unit in capitals", change("x[mm]", "x[MM]"), ("not a length", "'x[mm]'"), 1, "x[MM]"),
+    Bad("unit in words", change("q.A2[deg]", "q.A2[degrees]"), ("not an angle", "'q.A2[deg]'"), 1),
+    Bad("Nm", change("repeat", "torque.z[Nm]"), ("not a torque", "'torque.z[N*m]'"), 1, "torque.z[Nm]"),
+    Bad("N with a raised dot", change("repeat", "torque.z[N\u00b7m]"), ("not a torque", "'torque.z[N*m]'"), 1),
+    Bad("round brackets", change("x[mm]", "x (mm)"), ("missing", "'x[mm]'"), 1, "x (mm)"),
     Bad("empty unit", change("x[mm]", "x[]"), ("not a length",), 1, "x[]"),
     Bad("joint in mm", change("q.A2[deg]", "q.A2[mm]"), ("not an angle", "rad mrad urad deg"), 1, "q.A2[mm]"),
     Bad("unit on a name", change("marker", "marker[mm]"), ("text", "no unit"), 1, "marker[mm]"),
@@ -124,6 +149,16 @@ BAD = [
     Bad("word in a coordinate", change("150", "1o0"), ("not a number", "'1o0'"), 4, "x[mm]"),
     Bad("number beyond floats", change("150", "1e999"), ("too large",), 4, "x[mm]"),
     Bad("thousands separator", change("150", "1'500.0"), ("not a number", "thousands"), 4, "x[mm]"),
+    Bad("thousands by a blank", change("150", "1 500.0"), ("not a number", "thousands"), 4, "x[mm]"),
+    Bad("thousands by a hard blank", change("150", "1\u00a0500.0"), ("not a number", "thousands"), 4, "x[mm]"),
+    Bad("thousands in quotes", change("150", '"1,500.0"'), ("not a number", "thousands"), 4, "x[mm]"),
+    Bad("typographic minus", change("-40", "\u221240"), ("not a number", "minus as '-'"), 4, "q.A2[deg]"),
+    Bad("unit in the cell", change("150", "150 mm"), ("not a number", "unit stands in the header"), 4, "x[mm]"),
+    Bad("formula", change("150", "=A1+1"), ("not a number", "'=A1+1'"), 4, "x[mm]"),
+    Bad("error of a spreadsheet", change("150", "#DIV/0!"), ("not a number", "'#DIV/0!'"), 4, "x[mm]"),
+    Bad("date", change("150", "01.05.2024"), ("not a number",), 4, "x[mm]"),
+    Bad("hexadecimal", change("150", "0x10"), ("not a number",), 4, "x[mm]"),
+    Bad("digits of another script", change("150", "\u0661\u0660"), ("not a number",), 4, "x[mm]"),
     Bad("two bad cells", change("P2,150,250", "P2,a,b"), ("1 more like it",), 4, "x[mm]"),
     Bad("hundreds of metres", change("x[mm]", "x[m]"), ("units look wrong", "'100.1'", "100"), 3, "x[m]"),
     Bad("degrees labelled rad", change("q.A2[deg]", "q.A2[rad]"), ("units look wrong", "'20'"), 2, "q.A2[rad]"),
@@ -260,6 +295,26 @@ BAD_SETTINGS = [
         'format = "stiffarm-campaign/1"\n[instrument]\ntype = "table"\ntable = { e1 = ["1 um", "1 um", "1 um"] }\n',
         ("'e2' has no standard deviations",),
     ),
+    (
+        "rotation in degrees",
+        'format = "stiffarm-campaign/1"\n[setup.s]\nrpy = [180.0, 0.0, 0.0]\n',
+        ("rpy[1]", "12.57 rad"),
+    ),
+    (
+        "angle in length",
+        'format = "stiffarm-campaign/1"\n[load]\ndirection_sigma = "2 mm"\n',
+        ("an angle with its unit",),
+    ),
+    ("setup a text", 'format = "stiffarm-campaign/1"\nsetup = "day1"\n', ("a table", "[setup.NAME]")),
+    ("instrument a text", 'format = "stiffarm-campaign/1"\ninstrument = "tracker"\n', ("a table", "[instrument]")),
+    ("payload a number", 'format = "stiffarm-campaign/1"\n[setup.s]\npayload = 1.25\n', ("setup.s.payload", "a table")),
+    ("payload infinite", 'format = "stiffarm-campaign/1"\n[setup.s]\npayload = { mass = inf }\n', ("payload.mass",)),
+    ("gain a share", 'format = "stiffarm-campaign/1"\n[load]\ngain_sigma = "1 %"\n', ("load.gain_sigma", "a number")),
+    (
+        "sigma with a comma",
+        'format = "stiffarm-campaign/1"\n[instrument]\ntype = "isotropic"\nsigma = "0,03 mm"\n',
+        ("'0,03 mm'",),
+    ),
     ("table nowhere", 'format = "stiffarm-campaign/1"\n[instrument]\ntype = "table"\n', ("needs its table",)),
 ]
 
@@ -301,6 +356,39 @@ def test_bad_settings_are_refused(tmp_path: Path, name: str, text: str, words: t
 
 def test_the_good_file_is_good(tmp_path: Path) -> None:
     assert read_campaign(write(tmp_path, GOOD), ROBOT).warnings == ()
+
+
+def test_settings_that_are_a_folder_are_not_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "bad.campaign.toml").mkdir()
+    with pytest.raises(InputError, match=r"bad\.campaign\.toml: the file cannot be read"):
+        read_campaign(write(tmp_path, GOOD), ROBOT)
+
+
+@pytest.mark.parametrize(
+    "dress",
+    [
+        lambda text: "\ufeff" + text,
+        lambda text: "\ufeff\ufeff" + text,
+        lambda text: text.replace("\n", "\r\n"),
+        lambda text: text.replace("\n", "\r"),
+        lambda text: text.replace("\n", "\r\r\n"),
+        lambda text: text.replace(",", "\t"),
+        lambda text: text.replace("\n", ",,\n"),
+        lambda text: "\n".join(",".join(f'"{cell}"' for cell in line.split(",")) for line in text.splitlines()),
+        lambda text: text.replace("x[mm]", " x [ mm ] ").replace("100,", "\u00a0100\u00a0,"),
+        lambda text: text.replace(",", ";").replace("100.1", "100,1"),
+    ],
+    ids=["mark", "two marks", "CRLF", "CR", "CR CRLF", "tabs", "trailing", "quotes", "blanks", "decimal commas"],
+)
+def test_what_can_only_be_meant_one_way_is_read(tmp_path: Path, dress: Callable[[str], str]) -> None:
+    plain = read_campaign(write(tmp_path, GOOD), ROBOT).readings.value
+    dressed = read_campaign(write(tmp_path, dress(GOOD)), ROBOT).readings.value
+    np.testing.assert_array_equal(dressed, plain)
+
+
+def test_a_name_in_capitals_is_hinted_at(tmp_path: Path) -> None:
+    (sentence,) = read_campaign(write(tmp_path, change("y[mm]", "X[mm]")), ROBOT).warnings
+    assert "'X[mm]' (did you mean 'x'?)" in sentence
 
 
 def test_missing_file(tmp_path: Path) -> None:

@@ -440,6 +440,7 @@ def test_bad_paths(tmp_path: Path, text: str, words: str) -> None:
 
 # ------------------------------------------------------------------------------------------------- writing
 
+turns = st.floats(-12.5, 12.5, allow_nan=False)
 finite = st.floats(-99.0, 99.0, allow_nan=False, allow_subnormal=True)
 names = st.text(
     st.characters(codec="utf-8", exclude_categories=("C", "Z"), exclude_characters="\x1f"), min_size=1, max_size=6
@@ -583,7 +584,7 @@ def campaigns(draw: st.DrawFn) -> Campaign:
 
 points = st.one_of(st.none(), st.tuples(finite, finite, finite))
 placements = st.one_of(
-    st.none(), st.builds(Placement, st.tuples(finite, finite, finite), st.tuples(finite, finite, finite))
+    st.none(), st.builds(Placement, st.tuples(finite, finite, finite), st.tuples(turns, turns, turns))
 )
 sigmas = st.floats(1e-9, 1.0)
 

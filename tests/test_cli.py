@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from stiffarm import __version__
 from stiffarm.cli.common import json_text
 from stiffarm.cli.main import app, main
 from stiffarm.errors import InputError, Problem, StiffarmWarning
+from stiffarm.robot.arm import Prior
+from stiffarm.robot.reading import read_robot
+from stiffarm.robot.writing import write_robot
 
 Output = pytest.CaptureFixture[str]
 BAD_ROBOT = Path(__file__).parent / "bad_robots"
@@ -286,3 +290,34 @@ def test_help_imports_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stderr.strip() == "[]"
+
+
+def test_check_knows_what_a_prior_may_be_about(tmp_path: Path, capsys: Output) -> None:
+    path = tmp_path / "arm.robot.toml"
+    write_robot(replace(read_robot("kr270"), priors=(Prior("A2.*", 0.5, "mm"),)), path)
+    assert main(["robot", "check", str(path)]) == 0
+    for prior, place in ((Prior("A9.*", 0.5, "mm"), "prior[1].parameter"), (Prior("A2.*", 1.0, "kg"), "prior[1].unit")):
+        write_robot(replace(read_robot("kr270"), priors=(prior,)), path)
+        capsys.readouterr()
+        assert main(["robot", "check", str(path)]) == 2
+        error = capsys.readouterr().err
+        row = path.read_text(encoding="utf-8").split("\n").index("[[prior]]") + 1
+        assert error.startswith(f"error: {path}, row {row}, column {place}: ")
+        assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["kr270", "--original", "a.urdf"], "--original: a URDF can only be corrected by a model"),
+        (["m.json", "--base", "a"], "--base: base and tip choose the arm in a URDF"),
+        (["m.json", "--original", "a.urdf", "--convention", "dh"], "has no convention to choose"),
+    ],
+)
+def test_an_option_that_would_change_nothing_is_refused(
+    options: list[str], words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Output
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["robot", "convert", *options, "-o", "new.urdf"]) == 2
+    assert words in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

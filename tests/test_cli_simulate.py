@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from stiffarm.cli.outputs import guarded
 from stiffarm.cli.simulate import simulate
 from stiffarm.compensate.model_file import read_model
 from stiffarm.errors import InputError
@@ -38,7 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(output: str = "out.campaign.csv", **options: Any) -> Campaign:
-    simulate("arm.robot.toml", Path("day.plan.csv"), Path(output), **{"quiet": True, **options})
+    guarded(simulate)("arm.robot.toml", Path("day.plan.csv"), Path(output), **{"quiet": True, **options})
     return read_campaign(output, ROBOT)
 
 
@@ -154,7 +155,7 @@ def test_settings_of_another_campaign_do_not_outlive_it(folder: Path) -> None:
         ({"truth_out": Path("nowhere/t.json")}, "--truth-out"),
         ({"output": "nowhere/out.campaign.csv"}, "--output"),
         ({"output": "day.plan.csv"}, "would be overwritten"),
-        ({"truth_out": Path("out.campaign.csv")}, "the same name"),
+        ({"truth_out": Path("out.campaign.csv")}, "name the same file"),
     ],
 )
 def test_bad_options_write_nothing(folder: Path, options: dict[str, Any], message: str) -> None:

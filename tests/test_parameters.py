@@ -137,10 +137,10 @@ def test_priors_are_converted_to_si(pattern: str, number: float, unit: str, name
 
 def test_what_no_prior_names_stays_unknown_and_later_patterns_win() -> None:
     priors = [("A?.x", 0.5, "mm"), ("A2.*", 2.0, "um")]
-    with pytest.raises(InputError, match="impossible unit"):
-        with_priors(MODEL.parameters, priors)  # A2 has angles as well
-    priors = [("A?.x", 0.5, "mm"), ("A2.x", 2.0, "um")]
     assert sigma(priors, "A2.x") == pytest.approx(2e-6)
+    assert sigma(priors, "A2.z") == pytest.approx(2e-6)
+    assert sigma(priors, "A2.rx") is None, "a length says nothing of an angle"
+    assert sigma(priors, "A2.compliance[1]") is None
     assert sigma(priors, "A3.x") == pytest.approx(0.5e-3)
     assert sigma(priors, "A3.y") is None
 
@@ -160,7 +160,7 @@ def test_a_prior_in_an_impossible_unit_lists_the_possible_ones(pattern: str, uni
     with pytest.raises(InputError) as caught:
         with_priors(MODEL.parameters, [(pattern, 1.0, unit)])
     (problem,) = caught.value.problems
-    assert (problem.found, problem.allowed, problem.column) == (unit, allowed, "prior")
+    assert (problem.found, problem.allowed, problem.column) == (unit, allowed, "prior[1].unit")
     assert pattern in problem.what
 
 

@@ -196,6 +196,38 @@ def test_units_wrong_by_a_thousand(unit: str, scale: float, allowed: str) -> Non
     assert problem.next_step
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "column", "words"),
+    [
+        ("compliance = 0.3e-6", "compliance = 3e6", "joint[1].compliance", "write its reciprocal"),
+        ("mass = 350.0", "mass = 1e12", "joint[1].mass", "kg in every file"),
+        ("com = [10.0", "com = [1e9", "joint[1].com", "units.length"),
+        ("P1 = [150.0", "P1 = [150e9", "tool.markers.P1", "units.length"),
+        ("area = 5e-3", "area = 5000.0", "compensator[2].area", "m^2 in every file"),
+        ("stiffness = 250000.0", "stiffness = 2.5e11", "compensator[1].stiffness", "N/m in every file"),
+    ],
+)
+def test_numbers_of_another_unit_are_refused(old: str, new: str, column: str, words: str) -> None:
+    text = GOOD["good_mdh"]
+    assert old in text
+    (problem,) = _problems(text.replace(old, new))
+    assert "units look wrong" in problem.what
+    assert problem.column == column
+    assert problem.row == text[: text.index(old)].count("\n") + 1
+    assert words in str(problem)
+
+
+def test_degrees_read_as_radians_are_refused() -> None:
+    text = GOOD["good_mdh"].replace('angle = "deg"', 'angle = "rad"').split("[[compensator]]")[0]
+    (problem,) = _problems(text)
+    assert (problem.row, problem.column) == (3, "units.angle")
+    assert "every joint are beyond two turns" in problem.what
+
+
+def test_lines_that_end_with_carriage_returns_are_read() -> None:
+    assert parse_robot(GOOD["good_mdh"].replace("\n", "\r").encode(), "r.toml").name == "Example 3R"
+
+
 def test_an_integer_beyond_floats_is_refused() -> None:
     (problem,) = _problems(GOOD["good_mdh"].replace("a = 350.0", "a = 1" + "0" * 400))
     assert (problem.row, problem.column) == (26, "joint[2].a")

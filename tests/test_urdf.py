@@ -349,6 +349,27 @@ BAD: dict[str, tuple[str | bytes, str]] = {
     "comma": (edited("0.1 0 0.2", "0,1 0 0,2"), r"row 6, column joint\[bolts\].origin: 'xyz' cannot be read"),
     "two numbers": (edited("0.1 0 0.2", "0.1 0"), r"joint\[bolts\].origin.*3 numbers"),
     "no direction": (edited("0 3 4", "0 0 0"), r"joint\[shoulder\].axis: the axis has no direction"),
+    "limits without range": (
+        edited('lower="-1" upper="2"', 'lower="2" upper="2"'),
+        r"limit: the limits leave no range",
+    ),
+    "limits huge": (edited('lower="-1"', 'lower="-1e300"'), r"joint\[shoulder\].limit: 'lower' cannot be read"),
+    "angle in degrees": (
+        edited('rpy="0 0.5 0"', 'rpy="0 90 0"'),
+        r"row 9, column joint\[shoulder\].origin: .*two turns",
+    ),
+    "angle huge": (edited('rpy="0 0.5 0"', 'rpy="0 1e300 0"'), r"row 9, .*'rpy' cannot be read"),
+    "digits of another script": (edited("0.1 0 0.2", "\u0661 0 0.2"), r"row 6, .*'xyz' cannot be read"),
+    "digits with an underscore": (edited("0.1 0 0.2", "1_0 0 0.2"), r"row 6, .*'xyz' cannot be read"),
+    "hexadecimal": (edited("0.1 0 0.2", "0x1 0 0.2"), r"row 6, .*'xyz' cannot be read"),
+    "mass infinite": (edited('value="2.5"', 'value="inf"'), r"link\[upper\].inertial.mass: 'value' cannot be read"),
+    "mass a word": (edited('value="2.5"', 'value="heavy"'), r"row 7, .*found: 'heavy'"),
+    "axis a word": (edited("0 3 4", "z"), r"row 9, column joint\[shoulder\].axis: 'xyz' cannot be read; found: 'z'"),
+    "junk behind": (ARM + "<robot/>", "row 25: .*junk after document element"),
+    "declaration not first": ("\n" + ARM, "row 2: .*declaration not at start"),
+    "attribute twice": (edited('name="arm"', 'name="arm" name="b"'), "row 2: .*duplicate attribute"),
+    "UTF-16 that says UTF-8": (ARM.encode("utf-16"), "row 1: .*encoding specified"),
+    "laughs of the outside": ('<!DOCTYPE r SYSTEM "http://x/r.dtd"><robot name="a"/>', "document type"),
     "limits crossed": (edited('lower="-1"', 'lower="3"'), r"joint\[shoulder\].limit: the lower limit is above"),
     "negative mass": (edited('value="2.5"', 'value="-2.5"'), r"link\[upper\].inertial.mass: a mass cannot be negative"),
     "mass without value": (edited('<mass value="2.5"/>', "<mass/>"), r"link\[upper\].inertial.mass: <mass> needs"),
@@ -542,3 +563,27 @@ def test_the_original_is_never_overwritten(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be written"):
         write_calibrated_urdf(original, CORRECTIONS, tmp_path / "no such folder" / "out.urdf")
     assert original.read_bytes() == data
+
+
+# --- robots that can be read and not used ---------------------------------------------------------
+
+
+def test_names_and_sizes_that_cannot_be_are_refused_with_their_row(tmp_path: Path) -> None:
+    cases = {
+        edited('"shoulder" type', '"shoul der" type'): r"row 8, column joint\[shoul der\]: a joint name .* Rename",
+        edited('"rail" type', '"base" type'): r"row 17, column joint\[base\]: this joint name is reserved",
+        edited('value="2.5"', 'value="1e9"'): r"units look wrong: .*found: 1e\+09 kg",
+        edited("0.1 0 0.2", "1000 0 2000"): r"units look wrong by 1000; .*Lengths of a URDF are in m",
+        edited('lower="-1" upper="2"', 'lower="-180" upper="180"'): "limits of every joint .*URDF are in rad",
+    }
+    for text, words in cases.items():
+        path = saved(tmp_path, text)
+        with pytest.raises(InputError, match=words) as caught:
+            read_robot(path)
+        assert str(caught.value).startswith(str(path))
+
+
+def test_limits_of_zero_are_limits_nobody_gave(tmp_path: Path) -> None:
+    with pytest.warns(StiffarmWarning, match="gives no limits"):
+        robot = read_urdf(saved(tmp_path, edited('lower="-1" upper="2"', 'lower="0" upper="0"')))
+    assert robot.joints[0].limits is None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from stiffarm.errors import InputError, Problem, found_text
@@ -56,6 +57,16 @@ UNITS: dict[str, Unit] = {
     )
 }
 
+_OTHER_SPELLINGS = {
+    "\u00b0": "deg", "degree": "deg", "degrees": "deg", "radian": "rad", "radians": "rad",
+    "\u00b5m": "um", "\u03bcm": "um", "micron": "um", "\u00b5rad": "urad", "\u03bcrad": "urad",
+    "millimeter": "mm", "millimetre": "mm", "meter": "m", "metre": "m",
+    "nm": "N*m", "n.m": "N*m", "n m": "N*m", "n-m": "N*m", "n\u00b7m": "N*m", "n\u22c5m": "N*m",
+    "nmm": "N*mm", "n\u00b7mm": "N*mm", "n\u22c5mm": "N*mm",
+    "newton": "N", "sec": "s", "\u00b0c": "degC", "c": "degC",
+}  # fmt: skip
+"""How units of the same size are written elsewhere, to be named in a message; nothing is converted in silence."""
+
 _HEADER = re.compile(r"^\s*(?P<name>[^\[\]]*?)\s*(?:\[(?P<unit>[^\[\]]*)\])?\s*$")
 _QUANTITY = re.compile(r"^\s*(?P<value>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(?P<unit>\S+)?\s*$")
 
@@ -63,6 +74,17 @@ _QUANTITY = re.compile(r"^\s*(?P<value>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?
 def units_of(*dimensions: str) -> list[str]:
     """Symbols allowed for the given dimensions, e.g. ``['m', 'mm', 'um']`` for a length."""
     return [unit.symbol for unit in UNITS.values() if unit.dimension in dimensions]
+
+
+def nearest_unit(text: str | None, allowed: Sequence[str]) -> str:
+    """The allowed unit that a text most likely means, the first when nothing is near.
+
+    >>> nearest_unit("\N{DEGREE SIGN}", ["rad", "deg"]), nearest_unit("MM", ["m", "mm"]), nearest_unit(None, ["m"])
+    ('deg', 'mm', 'm')
+    """
+    plain = (text or "").strip().lower()
+    meant = _OTHER_SPELLINGS.get(plain) or next((unit for unit in allowed if unit.lower() == plain), None)
+    return allowed[0] if meant is None or meant not in allowed else meant
 
 
 def split_header(header: str) -> tuple[str, str | None]:

@@ -22,6 +22,7 @@ from stiffarm.cli.compare import compare
 from stiffarm.cli.compensate import compensate
 from stiffarm.cli.demo import demo
 from stiffarm.cli.identify import identify
+from stiffarm.cli.outputs import guarded
 from stiffarm.cli.papers import papers
 from stiffarm.cli.predict import predict
 from stiffarm.cli.robot import robot_app
@@ -83,9 +84,11 @@ def first(
 
 for _command in COMMANDS:
     if isinstance(_command, typer.Typer):
+        for _member in _command.registered_commands:
+            _member.callback = guarded(_member.callback) if _member.callback else None
         app.add_typer(_command)
     else:
-        app.command()(_command)
+        app.command()(_command if _command is demo else guarded(_command))  # the demo writes into a folder of its own
 
 
 def run() -> None:

@@ -13,6 +13,7 @@ from stiffarm.cli.common import AsJson, Output, Quiet, Seed, answer, show_proble
 if TYPE_CHECKING:
     from stiffarm.errors import Problem
     from stiffarm.robot.arm import Robot
+    from stiffarm.robot.convert import Target
 
 robot_app = typer.Typer(
     name="robot",
@@ -69,6 +70,7 @@ def check(
 
     try:
         robot = read_robot(file)
+        _check_priors(robot, file)
     except InputError as error:
         show_problems(error)
         if as_json:
@@ -95,15 +97,36 @@ def convert(
     """Robot file, URDF, DH; or a model, calibrated."""
     from stiffarm.robot.convert import convert_robot
 
+    stated: Target | None = None if convention is None else convention.value
+    _refuse_unused(robot, original=original, stated=stated, base=base, tip=tip)
     if robot.lower().endswith(".json"):
-        _convert_model(robot, output, original, as_json)
+        _convert_model(robot, output, original, stated, as_json)
         return
-    written = convert_robot(robot, output, None if convention is None else convention.value, base=base, tip=tip)
+    written = convert_robot(robot, output, stated, base=base, tip=tip)
     document = {"file": str(output), **_summary(written)}
     answer(document, f"wrote {output}: {written.name}, {_kinds(written)}", as_json)
 
 
-def _convert_model(model: str, output: Path, original: Path | None, as_json: bool) -> None:
+def _refuse_unused(
+    robot: str, *, original: Path | None, stated: Target | None, base: str | None, tip: str | None
+) -> None:
+    """An option that would change nothing is a misunderstanding, and is said."""
+    from stiffarm.errors import InputError, Problem
+
+    is_model = robot.lower().endswith(".json")
+    if original is not None and not is_model:
+        what = "a URDF can only be corrected by a model"
+        raise InputError(Problem(what, robot, column="--original", allowed="a model file, MODEL.json"))
+    if original is not None and stated is not None:
+        what = "the corrected URDF is a URDF and has no convention to choose"
+        raise InputError(Problem(what, str(original), column="--convention", found=stated))
+    for option, value in (("--base", base), ("--tip", tip)):
+        if is_model and value is not None:
+            what = "base and tip choose the arm in a URDF; a model has its robot already"
+            raise InputError(Problem(what, robot, column=option, found=value))
+
+
+def _convert_model(model: str, output: Path, original: Path | None, stated: Target | None, as_json: bool) -> None:
     """The calibrated robot of a model file: a new file, or the user's own URDF with corrected origins."""
     from stiffarm.compensate.calibrated import calibrated_robot, write_calibrated_original
     from stiffarm.compensate.model_file import read_model
@@ -112,10 +135,32 @@ def _convert_model(model: str, output: Path, original: Path | None, as_json: boo
     known = read_model(model)
     robot = calibrated_robot(known.model, known.values)
     if original is None:
-        convert_robot(robot, output)
+        convert_robot(robot, output, stated)
     else:
         write_calibrated_original(known.model, known.values, original, output)
     answer({"file": str(output), **_summary(robot)}, f"wrote {output}: the calibrated {robot.name}", as_json)
+
+
+def _check_priors(robot: Robot, file: str) -> None:
+    """A prior is about parameters, which only the model of the robot knows."""
+    import re
+    from dataclasses import replace
+
+    from stiffarm.errors import InputError
+    from stiffarm.model.arm_model import ArmModel
+    from stiffarm.robot.library import find_robot_file
+    from stiffarm.robot.toml_source import toml_source
+
+    try:
+        _ = ArmModel.of(robot).parameters
+    except InputError as error:
+        source = toml_source(find_robot_file(file).content, file)
+        problems = []
+        for problem in error.problems:
+            number = re.match(r"prior\[(\d+)\]", problem.column or "")
+            row = source.row(("prior", int(number[1]) - 1)) if number else None
+            problems.append(replace(problem, file=file, row=row))
+        raise InputError(problems) from None
 
 
 def _kinds(robot: Robot) -> str:

@@ -85,7 +85,6 @@ def simulate(
     spreads = [Spread.parse(text) for text in spread or ()]
     nominal = read_robot(robot)
     planned = read_plan(plan, nominal)
-    _check_outputs(plan, output, truth_out)
     known = KnownModel(robot, ArmModel.of(nominal), {}) if truth is None else _true_model(truth, nominal)
     planned_setups = {setup.name for setup in planned.setups}
     own = _own_values(known.file, [setup for setup in known.setups if setup.name in planned_setups])
@@ -205,20 +204,6 @@ def _own_values(file: str, setups: Sequence[KnownSetup]) -> Mapping[str, float]:
                 )
             )
     return first.values
-
-
-def _check_outputs(plan: Path, output: Path, truth_out: Path | None) -> None:
-    """Nothing is written over the plan, and every folder is there, before anything is written."""
-    for option, path in (("--output", output), ("--truth-out", truth_out)):
-        if path is None:
-            continue
-        if path.resolve() == plan.resolve():
-            raise InputError(Problem("the plan would be overwritten", str(path), column=option, allowed="another name"))
-        if path.is_dir() or not path.absolute().parent.is_dir():
-            what = "this is a folder" if path.is_dir() else "the folder of this file does not exist"
-            raise InputError(Problem(what, str(path), column=option, allowed="a file name in a folder that exists"))
-    if truth_out is not None and truth_out.resolve() == output.resolve():
-        raise InputError(Problem("campaign and truth have the same name", str(output), column="--truth-out"))
 
 
 def _write(campaign: Campaign, output: Path, plan: Path) -> Path | None:

@@ -14,7 +14,7 @@ from typing import Literal
 
 from stiffarm.errors import InputError, Problem, did_you_mean, found_text
 from stiffarm.robot.arm import RESERVED_POINTS, JointKind, Robot
-from stiffarm.units import UNITS, split_header, units_of
+from stiffarm.units import UNITS, nearest_unit, split_header, units_of
 
 AXES = ("x", "y", "z")
 POSE = ("x", "y", "z", "rx", "ry", "rz")
@@ -123,7 +123,7 @@ def understand(headers: Sequence[str], robot: Robot | None, file: str) -> Layout
         name, unit = split_header(header)
         meaning = meaning_of(name, robot)
         if meaning is None:
-            near = _nearly(header, name, unit, file)
+            near = _nearly(header, name, unit, file) or _in_round_brackets(header, name, unit, file)
             problems += near
             unknown += [] if near else [header]
             continue
@@ -156,6 +156,7 @@ _FORMS = {
     "cable2": "cable2.x cable2.y cable2.z",
     "sigma": "sigma.x, sigma.rx, sigma.force, sigma.distance, sigma.q.<joint>",
 }
+_ROUND = re.compile(r"(.*?)\s*\((.*)\)")
 _FAMILY = re.compile(rf"^(?P<family>{'|'.join(_FORMS)})(?=[^A-Za-z0-9])", re.IGNORECASE)
 
 
@@ -172,6 +173,16 @@ def _nearly(header: str, name: str, unit: str | None, file: str) -> list[Problem
     step = "Correct its name, or drop the unit to keep it as text"
     allowed = _FORMS[found["family"].lower()]
     return [Problem(what, file=file, row=1, column=header, found=found_text(name), allowed=allowed, next_step=step)]
+
+
+def _in_round_brackets(header: str, name: str, unit: str | None, file: str) -> list[Problem]:
+    """``x (mm)``: a known number whose unit stands in the wrong brackets."""
+    bare = _ROUND.fullmatch(name) if unit is None else None
+    meaning = None if bare is None else meaning_of(bare[1])
+    if meaning is None or not meaning.dimensions:
+        return []
+    problem = _unit_problem(header, name, None, meaning, file)
+    return [] if problem is None else [problem]
 
 
 def _unit_problem(header: str, name: str, unit: str | None, meaning: Meaning, file: str) -> Problem | None:
@@ -193,8 +204,14 @@ def _unit_problem(header: str, name: str, unit: str | None, meaning: Meaning, fi
         column=header,
         found=None if unit is None else found_text(unit),
         allowed=" ".join(allowed),
-        next_step=f"Write for instance '{name}[{allowed[0]}]'",
+        next_step=f"Write for instance '{_with_unit(name, unit, allowed)}'",
     )
+
+
+def _with_unit(name: str, unit: str | None, allowed: Sequence[str]) -> str:
+    """The header as it should be; a unit in round brackets, ``x (mm)``, is understood here."""
+    bare = _ROUND.fullmatch(name) if unit is None else None
+    return f"{name if bare is None else bare[1]}[{nearest_unit(unit if bare is None else bare[2], allowed)}]"
 
 
 def _name_problems(column: Column, joints: tuple[str, ...], robot: Robot | None, file: str) -> list[Problem]:
@@ -249,7 +266,8 @@ def unknown_warning(layout: Layout, file: str) -> tuple[str, ...]:
     known = known_names(layout.joints)
     names = []
     for header in layout.unknown:
-        hint = did_you_mean(split_header(header)[0], known)
+        name = split_header(header)[0]
+        hint = did_you_mean(name, known) or did_you_mean(name.lower(), [one for one in known if one == name.lower()])
         names.append(f"'{header}'" + (f" ({hint})" if hint else ""))
     plural = "columns" if len(names) > 1 else "column"
     return (f"{file}: unknown {plural} kept as text: {', '.join(names)}.",)

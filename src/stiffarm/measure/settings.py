@@ -7,6 +7,7 @@ Coordinates in ``[setup.*]`` are plain numbers, mm and rad, as on a drawing; a q
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,13 +29,15 @@ from stiffarm.measure.campaign import (
     Tracker,
 )
 from stiffarm.robot.arm import ZERO3, Placement
-from stiffarm.robot.toml_source import TomlSource, toml_source
+from stiffarm.robot.toml_source import TomlSource, dotted, toml_source
 from stiffarm.robot.values import NotNegative, refusal
 from stiffarm.units import parse_quantity, units_of
 
 FORMAT = "stiffarm-campaign/1"
 SUFFIXES = (".campaign.csv", ".plan.csv", ".path.csv", ".csv")
 MILLIMETRE = 1e-3
+TWO_TURNS = 4.0 * math.pi
+SI_OF = {"length": "m", "angle": "rad"}
 
 
 def stem_of(path: str | Path) -> str:
@@ -48,9 +51,10 @@ def settings_path(path: str | Path) -> Path:
     return Path(path).with_name(stem_of(path) + ".campaign.toml")
 
 
-def _quantity(dimension: str, low: float, plain: float | None = None) -> BeforeValidator:
+def _quantity(dimension: str, low: float, plain: float | None = None, high: float = 1e6) -> BeforeValidator:
     """A quantity with its unit, turned into SI; ``plain`` is what a bare number is multiplied by."""
     example = f"a number and one of {' '.join(units_of(dimension))} in quotes"
+    needed = f"{'an' if dimension[0] in 'aeiou' else 'a'} {dimension} with its unit is needed"
 
     def to_si(value: object) -> object:
         if isinstance(value, int | float) and not isinstance(value, bool) and plain is not None:
@@ -59,11 +63,13 @@ def _quantity(dimension: str, low: float, plain: float | None = None) -> BeforeV
             try:
                 si = parse_quantity(value, dimension)
             except InputError:
-                raise refusal(f"a {dimension} with its unit is needed", example) from None
+                raise refusal(needed, example) from None
         else:
-            raise refusal(f"a {dimension} with its unit is needed", example)
+            raise refusal(needed, example)
         if not abs(si) < 1e6 or si < low:
             raise refusal(f"this {dimension} cannot be", "a finite number" + (", not negative" if low >= 0.0 else ""))
+        if abs(si) > high:
+            raise refusal("the units look wrong: the number is too large", f"at most {high:.4g} {SI_OF[dimension]}")
         return si
 
     return BeforeValidator(to_si)
@@ -90,7 +96,7 @@ def _positive(value: float) -> float:
 Length = Annotated[float, _quantity("length", 0.0)]
 Angle = Annotated[float, _quantity("angle", 0.0)]
 Coordinate = Annotated[float, _quantity("length", -1e6, MILLIMETRE)]
-Rotation = Annotated[float, _quantity("angle", -1e6, 1.0)]
+Rotation = Annotated[float, _quantity("angle", -1e6, 1.0, TWO_TURNS)]
 Point = Annotated[tuple[Coordinate, Coordinate, Coordinate], BeforeValidator(_triple)]
 Rotations = Annotated[tuple[Rotation, Rotation, Rotation], BeforeValidator(_triple)]
 Sigmas = Annotated[tuple[Length, Length, Length], BeforeValidator(_triple)]
@@ -169,7 +175,7 @@ class Settings:
 
 def read_settings(path: str | Path) -> Settings:
     """Read a settings file; nothing is known when there is none."""
-    if not Path(path).is_file():
+    if not Path(path).exists():
         return Settings()
     try:
         content = Path(path).read_bytes()
@@ -261,6 +267,13 @@ ALLOWED: dict[str, str] = {
 }
 
 
+TABLES: dict[str, str] = {
+    **{name: f"[{name}] with its keys below" for name in ("instrument", "shared", "load")},
+    "setup": "[setup.NAME] for every setup",
+    "instrument.table": ALLOWED["table"],
+}
+
+
 def _problem(source: TomlSource, detail: ErrorDetails) -> Problem:
     """pydantic's error as a problem with its row, what stood there and what is allowed."""
     kind, context = detail["type"], detail.get("ctx", {})
@@ -275,8 +288,9 @@ def _problem(source: TomlSource, detail: ErrorDetails) -> Problem:
         return source.problem(path, f"unknown key '{key}'", allowed=", ".join(known), next_step=step)
     if kind == "missing":
         return source.problem(path, f"'{key}' is missing", found="nothing", allowed=ALLOWED.get(key))
-    what = "a table is needed here" if kind in ("model_type", "dict_type") else f"'{key}' cannot be this"
-    return source.problem(path, what, allowed=ALLOWED.get(key, "see the description of campaign files"))
+    if kind in ("model_type", "dict_type"):
+        return source.problem(path, "a table is needed here", allowed=TABLES.get(dotted(path), "a table in braces"))
+    return source.problem(path, f"'{key}' cannot be this", allowed=ALLOWED.get(key, "a value of another kind"))
 
 
 def _keys_at(path: tuple[str | int, ...]) -> list[str]:

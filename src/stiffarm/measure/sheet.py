@@ -27,6 +27,7 @@ Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
 
 _DECIMAL_COMMA = re.compile(r"[-+]?\d*,\d+([eE][-+]?\d+)?")
+_WITH_UNIT = re.compile(r"[-+]?[\d.]+([eE][-+]?\d+)?\s*[a-zA-Z\u00b0\u00b5\u03bc*]+")
 LARGEST: dict[str, float] = {
     "length": 100.0,
     "angle": 4.0 * np.pi,
@@ -192,8 +193,11 @@ def _not_a_number(table: Table, column: Column, at: int, cell: str, more: int) -
         hint = "Leave the cell empty where nothing was read"
     elif re.fullmatch(r"[-+]?[\d.]+[eE]\+?\d+", cell):
         what = "the number is too large"
-    elif re.fullmatch(r"[\d.,' ]+", cell):
-        hint = "Write no thousands separator and one decimal point"
+    elif re.fullmatch(r"[-+\u2212\u2013]?[\d.,'\u2019\s]+", cell):
+        minus = cell[0] in "\u2212\u2013"
+        hint = "Write the minus as '-'" if minus else "Write no thousands separator and one decimal point"
+    elif _WITH_UNIT.fullmatch(cell):
+        hint = "Write the number alone; its unit stands in the header"
     return Problem(
         what + (f" ({more} more such cell{'s' if more > 1 else ''} in this column)" if more else ""),
         file=table.file,

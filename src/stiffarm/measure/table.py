@@ -14,8 +14,9 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -27,7 +28,11 @@ from stiffarm.errors import InputError, Problem, found_text
 SEPARATORS = (",", ";", "\t")
 SEPARATOR_NAMES = {",": "comma", ";": "semicolon", "\t": "tab"}
 LONGEST_LINE = 1_000_000
-MOST_PROBLEMS = 20
+MOST_LOOKED_AT = 1000
+"""Rows of a wrong length that are looked at one by one."""
+_SEPARATOR_LINE = re.compile(rb'"?sep=.?"?[,;\t]*', re.IGNORECASE)
+_OTHER_SEPARATOR = re.compile(r"(?<=[\w\]])([|: ]) *(?=[a-z])", re.IGNORECASE)
+"""Between two names of a header that no known separator splits: ``experiment|q.A1[deg]``."""
 _JOIN = "\x1f"
 """Unit separator: what records are joined with once the quotes are gone."""
 
@@ -62,9 +67,9 @@ class _Records:
     fields: NDArray[np.int64]
     row: NDArray[np.int64]
 
-    def record(self, index: int) -> str:
-        """Text of one record."""
-        return self.body.split(b"\n", index + 1)[index].decode()
+    def lines(self) -> list[bytes]:
+        """Text of every record."""
+        return self.body.split(b"\n")
 
 
 def read_table(path: str | Path) -> Table:
@@ -74,7 +79,7 @@ def read_table(path: str | Path) -> Table:
     _check_line_lengths(data, file)
     separator = _separator(data)
     records = _quoted_records(data, separator, file) if b'"' in data else _plain_records(data, separator)
-    headers = _checked_headers(records, file)
+    headers = _checked_headers(records, separator, file)
     _check_field_counts(records, separator, file)
     frame = pl.read_csv(
         records.body,
@@ -105,7 +110,8 @@ def _text_bytes(data: bytes, file: str) -> bytes:
         raise InputError(
             Problem("the text is UTF-16", file=file, row=1, allowed="UTF-8", next_step="Save it as 'CSV UTF-8'")
         )
-    data = data.removeprefix(b"\xef\xbb\xbf")
+    while data.startswith(b"\xef\xbb\xbf"):
+        data = data[3:]
     for code, name in ((b"\x00", "a NUL byte"), (_JOIN.encode(), "a control character")):
         position = data.find(code)
         if position >= 0:
@@ -121,6 +127,17 @@ def _text_bytes(data: bytes, file: str) -> bytes:
     data = data[: _end_of_text(data)]
     if not data:
         raise InputError(Problem("the file is empty", file=file, next_step="Write a header and one row per reading"))
+    if _SEPARATOR_LINE.fullmatch(_first_line(data).strip()):
+        raise InputError(
+            Problem(
+                "the first line tells a spreadsheet the separator and is no header",
+                file=file,
+                row=1,
+                found=found_text(_first_line(data).decode()),
+                allowed="the names of the columns",
+                next_step="Delete the line; the separator is recognised without it",
+            )
+        )
     return data
 
 
@@ -137,7 +154,7 @@ def _check_utf8(data: bytes, file: str) -> None:
                 "the text is not UTF-8",
                 file=file,
                 row=data.count(b"\n", 0, error.start) + 1,
-                column=header[field].strip() if start and field < len(header) else None,
+                column=header[field].strip() if field < len(header) else None,
                 found=f"byte 0x{data[error.start]:02x}",
                 allowed="UTF-8 (this looks like Windows-1252 or Latin-1)",
                 next_step="Save the file as 'CSV UTF-8'",
@@ -221,12 +238,24 @@ def _quoted_records(data: bytes, separator: str, file: str) -> _Records:
     return _Records(tuple(head.split(_JOIN)), body.encode(), _JOIN, counts, row)
 
 
-def _checked_headers(records: _Records, file: str) -> tuple[str, ...]:
+def _checked_headers(records: _Records, separator: str, file: str) -> tuple[str, ...]:
     headers = tuple(header.strip() for header in records.header)
     if not any(headers):
         raise InputError(Problem("the first line is blank where the header is expected", file=file, row=1))
     if not records.fields.size:
-        raise InputError(Problem("there is a header and no row below it", file=file, row=1))
+        found = found_text(separator.join(headers))
+        raise InputError(Problem("there is a header and no row below it", file=file, row=1, found=found))
+    if len(headers) == 1 and (other := _OTHER_SEPARATOR.search(headers[0])):
+        raise InputError(
+            Problem(
+                "the header is not separated by commas, semicolons or tabs",
+                file=file,
+                row=1,
+                found=f"{other[1]!r} in {found_text(headers[0])}",
+                allowed="a comma, a semicolon or a tab",
+                next_step="Export the table again with one of these",
+            )
+        )
     seen: dict[str, str] = {}
     problems = []
     for header in headers:
@@ -245,29 +274,59 @@ def _checked_headers(records: _Records, file: str) -> tuple[str, ...]:
 def _check_field_counts(records: _Records, separator: str, file: str) -> None:
     expected = len(records.header)
     wrong = np.flatnonzero(records.fields != expected)
-    if expected == 1 and not wrong.size:  # a blank line has as many fields as the header
-        wrong = np.array([i for i, line in enumerate(records.body.split(b"\n")) if not line.strip()], dtype=np.int64)
-    if wrong.size:
-        raise InputError([_wrong_count(records, int(index), separator, file) for index in wrong[:MOST_PROBLEMS]])
+    if not wrong.size and expected > 1:
+        return
+    lines = records.lines()
+    if not wrong.size:  # a blank line has as many fields as the header
+        wrong = np.array([i for i, line in enumerate(lines) if not line.strip()], dtype=np.int64)
+        if not wrong.size:
+            return
+    if expected == 1 and wrong.size == records.fields.size:
+        raise InputError(_no_header(records, file))
+    first: dict[tuple[str, str | None], Problem] = {}
+    count: dict[tuple[str, str | None], int] = {}
+    for index in wrong[:MOST_LOOKED_AT]:
+        problem = _wrong_count(records, int(index), lines[index].decode(), separator, file)
+        kind = (problem.what, problem.next_step)
+        first.setdefault(kind, problem)
+        count[kind] = count.get(kind, 0) + 1
+    raise InputError([replace(one, what=one.what + _and_more(count[kind] - 1)) for kind, one in first.items()])
 
 
-def _wrong_count(records: _Records, index: int, separator: str, file: str) -> Problem:
+def _and_more(rows: int) -> str:
+    return "" if not rows else f" ({rows} more such row{'s' if rows > 1 else ''})"
+
+
+def _no_header(records: _Records, file: str) -> Problem:
+    """Every row has more fields than the first line: a title or a comment stands above the header."""
+    return Problem(
+        "the first line is not the header of the rows below it",
+        file=file,
+        row=1,
+        found=found_text(records.header[0]),
+        allowed="the names of the columns, separated as the rows are",
+        next_step="Delete what stands above the header; comments are not read",
+    )
+
+
+def _wrong_count(records: _Records, index: int, line: str, separator: str, file: str) -> Problem:
     row, found, expected = int(records.row[index]), int(records.fields[index]), len(records.header)
-    line = records.record(index)
     if not line.strip():
         return Problem("blank line inside the table", file=file, row=row, next_step="Delete the line")
     other = next((s for s in SEPARATORS if s != separator and found == 1 and s in line), None)
     if other is not None:
         hint = f"The line looks separated by a {SEPARATOR_NAMES[other]}, the header by a {SEPARATOR_NAMES[separator]}"
+    elif found > expected and not any(map(str.strip, line.split(records.separator)[expected:])):
+        hint = "Delete the separators at the end of the line"
     elif separator == "," and found > expected:
         hint = "A decimal comma is a likely cause: write decimal points, or separate by semicolons"
     else:
         hint = "Write every separator, also for empty cells"
     return Problem(
-        f"the row has {'too few' if found < expected else 'too many'} fields",
+        f"the row has too {'few' if found < expected else 'many'} fields",
         file=file,
         row=row,
-        found=f"{found} fields",
+        found=f"{found} field{'' if found == 1 else 's'}",
         allowed=f"{expected} fields as in the header, separated by a {SEPARATOR_NAMES[separator]}",
         next_step=hint,
     )

@@ -83,41 +83,43 @@ def _families(names: Sequence[str]) -> str:
 def with_priors(parameters: Sequence[Parameter], priors: Iterable[tuple[str, float, str]]) -> tuple[Parameter, ...]:
     """Parameters with prior standard deviations from (pattern, sigma, unit); later patterns win.
 
-    A file unit converts to the parameter's own (``mm`` for a length, ``deg`` for an angle).
+    A prior is about the parameters its unit fits: ``A2.*`` in mm says nothing of the angles of A2.  A file unit
+    converts to the parameter's own (``mm`` for a length, ``deg`` for an angle).
     """
     known = list(parameters)
-    for pattern, sigma, unit in priors:
+    for number, (pattern, sigma, unit) in enumerate(priors, start=1):
         hits = [i for i, p in enumerate(known) if glob_match(p.name, pattern)]
         if not hits:
             raise InputError(
                 Problem(
                     "a prior names no parameter of this robot",
-                    column="prior",
+                    column=f"prior[{number}].parameter",
                     found=repr(pattern),
                     allowed=_families([p.name for p in known]),
                 )
             )
-        for i in hits:
-            known[i] = replace(known[i], sigma=_prior_in_si(known[i], sigma, unit))
+        fitting = [i for i in hits if _fits(unit, known[i])]
+        if not fitting:
+            raise InputError(_impossible_unit([known[i] for i in hits], unit, number))
+        for i in fitting:
+            factor = 1.0 if unit == known[i].unit else UNITS[unit].factor
+            known[i] = replace(known[i], sigma=sigma * factor)
     return tuple(known)
 
 
-def _prior_in_si(parameter: Parameter, sigma: float, unit: str) -> float:
-    if unit == parameter.unit:
-        return sigma
-    same = UNITS.get(unit)
-    own = UNITS.get(parameter.unit)
-    if same is None or own is None or same.dimension != own.dimension:
-        allowed = [parameter.unit, *(u for u in (units_of(own.dimension) if own else []) if u != parameter.unit)]
-        raise InputError(
-            Problem(
-                f"the prior of {parameter.name} has an impossible unit",
-                column="prior",
-                found=unit,
-                allowed=" ".join(allowed),
-            )
-        )
-    return same.to_si(sigma)
+def _fits(unit: str, parameter: Parameter) -> bool:
+    given, own = UNITS.get(unit), UNITS.get(parameter.unit)
+    return unit == parameter.unit or (given is not None and own is not None and given.dimension == own.dimension)
+
+
+def _impossible_unit(parameters: Sequence[Parameter], unit: str, number: int) -> Problem:
+    own = list(dict.fromkeys(p.unit for p in parameters))
+    allowed = dict.fromkeys(own)
+    for symbol in own:
+        allowed |= dict.fromkeys(units_of(UNITS[symbol].dimension) if symbol in UNITS else ())
+    names = parameters[0].name if len(parameters) == 1 else f"{parameters[0].name} and {len(parameters) - 1} more"
+    what = f"the prior of {names} has an impossible unit"
+    return Problem(what, column=f"prior[{number}].unit", found=unit, allowed=" ".join(allowed))
 
 
 @dataclass(frozen=True, eq=False)

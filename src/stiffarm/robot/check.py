@@ -14,6 +14,7 @@ from typing import Any
 
 from stiffarm.errors import InputError, Problem, did_you_mean, found_text
 from stiffarm.robot.arm import Compensator, DenavitHartenberg, GasCylinder, Joint, Robot
+from stiffarm.robot.magnitudes import magnitude_problems
 from stiffarm.robot.toml_source import Path, TomlSource
 from stiffarm.robot.values import name_problem
 
@@ -102,7 +103,7 @@ def _repeated(source: TomlSource, table: str, key: str, what: str) -> Iterator[P
 
 def physical_problems(source: TomlSource, robot: Robot) -> list[Problem]:
     """Numbers that cannot belong to one robot."""
-    problems = list(_unit_problem(source, robot))
+    problems = list(_unit_problem(source, robot)) or magnitude_problems(source, robot)
     for i, compensator in enumerate(robot.compensators):
         problems += _compensator_problems(source, i, compensator, robot.joints[robot.joint_index(compensator.joint)])
     return problems
@@ -114,8 +115,11 @@ def reach(robot: Robot) -> float:
     What lies before the first joint (a pedestal) counts as well; the travel of prismatic joints does not.
     """
     tool = [robot.tool.placement.xyz, *(point.xyz for point in (*robot.tool.markers, *robot.tool.load_points))]
-    chain = sum(_length(joint) for joint in robot.joints) + math.hypot(*robot.flange.xyz)
-    return chain + max(math.hypot(*xyz) for xyz in tool)
+    return _chain_length(robot) + max(math.hypot(*xyz) for xyz in tool)
+
+
+def _chain_length(robot: Robot) -> float:
+    return sum(_length(joint) for joint in robot.joints) + math.hypot(*robot.flange.xyz)
 
 
 def _length(joint: Joint) -> float:
@@ -128,16 +132,17 @@ def _length(joint: Joint) -> float:
 def _unit_problem(source: TomlSource, robot: Robot) -> Iterator[Problem]:
     length, unit = reach(robot), robot.units.length
     from_urdf = robot.convention == "urdf"
-    path: Path = ("urdf", "file") if from_urdf else ("units", "length")
+    path: Path = ("units", "length") if not from_urdf else ("urdf", "file") if "urdf" in source.data else ()
     found = f"a reach of {length:.3g} m"
     if unit == "mm" and not from_urdf and 0.0 < length < SMALLEST_REACH_IN_MM:
         yield source.problem(path, "units look wrong by 1000", found=found,
                              allowed="at least 20 mm for a file in mm",
                              next_step='Are the lengths in m? Write units = { length = "m", ... }')  # fmt: skip
-    elif length > LARGEST_REACH and unit == "m":
+    elif _chain_length(robot) > LARGEST_REACH:
+        step = 'Are the lengths in mm? Write units = { length = "mm", ... }' if unit == "m" else "Check the lengths"
         yield source.problem(path, "units look wrong by 1000", found=found,
-                             allowed="at most 100 m for a file in m",
-                             next_step='Are the lengths in mm? Write units = { length = "mm", ... }')  # fmt: skip
+                             allowed=f"at most 100 m for a file in {unit}",
+                             next_step="Lengths of a URDF are in m" if from_urdf else step)  # fmt: skip
 
 
 def _compensator_problems(source: TomlSource, i: int, compensator: Compensator, joint: Joint) -> Iterator[Problem]:

@@ -70,7 +70,11 @@ def convert_robot(
         what = "the suffix does not say what to write"
         raise InputError(Problem(what, file=str(output), allowed=".urdf, .robot.toml"))
     if convention is not None:
-        robot = in_convention(robot, convention)
+        try:
+            robot = in_convention(robot, convention)
+        except InputError as error:
+            file = robot.name if isinstance(robot_or_path, Robot) else str(robot_or_path)
+            raise InputError([replace(problem, file=file) for problem in error.problems]) from None
     write_robot(robot, output)
     return robot
 

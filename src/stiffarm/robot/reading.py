@@ -11,7 +11,7 @@ import math
 import warnings
 from pathlib import Path
 
-from stiffarm.errors import InputError, Problem, StiffarmWarning, did_you_mean
+from stiffarm.errors import InputError, Problem, StiffarmWarning, did_you_mean, found_text
 from stiffarm.robot.arm import Robot
 from stiffarm.robot.build import build_robot
 from stiffarm.robot.check import physical_problems, reference_problems
@@ -25,6 +25,7 @@ from stiffarm.robot.schema import (
 )
 from stiffarm.robot.toml_source import TomlSource, toml_source
 from stiffarm.robot.urdf import read_urdf
+from stiffarm.robot.urdf_tree import read_urdf_tree
 from stiffarm.robot.validate import validated
 from stiffarm.robot.values import name_problem
 
@@ -144,13 +145,13 @@ def _urdf_alone(path: Path) -> Robot:
 
 def _bad_names(robot: Robot, file: str) -> list[Problem]:
     """Joint names of a URDF obey the same rule as those of a robot file."""
-    problems = []
-    for name in robot.joint_names:
-        if refused := name_problem(name):
-            what, allowed = refused
-            step = "Rename the joint in the URDF"
-            problems.append(Problem(what, file, None, f"joint {name}", repr(name), allowed, step))
-    return problems
+    refused = {name: problem for name in robot.joint_names if (problem := name_problem(name))}
+    lines = {joint.name: joint.line for joint in read_urdf_tree(Path(file)).joints} if refused else {}
+    step = "Rename the joint in the URDF"
+    return [
+        Problem(what, file, lines.get(name), f"joint[{name}]", found_text(name), allowed, step)
+        for name, (what, allowed) in refused.items()
+    ]
 
 
 def _warn_about_axes(source: TomlSource, table: RobotTable) -> None:

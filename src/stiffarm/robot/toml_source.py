@@ -106,6 +106,8 @@ def dotted(path: Path) -> str:
 def toml_source(content: bytes | str, file: str) -> TomlSource:
     """Parse a TOML file; one `InputError` when it is not one."""
     text = (content if isinstance(content, str) else _decode(content, file)).replace("\r\n", "\n")
+    if "\n" not in text:  # lines as old Macintoshes ended them
+        text = text.replace("\r", "\n")
     if not text.strip():
         raise InputError(Problem("the file is empty", file=file, found="no text", allowed="a TOML file"))
     try:

@@ -7,6 +7,7 @@ no mass.  What it states wrongly is collected, so that one `InputError` names ev
 from __future__ import annotations
 
 import math
+import re
 import warnings
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -20,7 +21,11 @@ from stiffarm.robot.urdf_xml import Element, UrdfDocument, parse_urdf
 
 MOVING_KINDS = ("revolute", "continuous", "prismatic")
 JOINT_KINDS = (*MOVING_KINDS, "fixed", "floating", "planar")
+_PLAIN = re.compile(r"[-+.0-9eE\s]*", re.ASCII)
+"""What numbers are written with, in every reader."""
 _NO_AXIS: Vector3 = (1.0, 0.0, 0.0)
+TWO_TURNS = 4.0 * math.pi
+LARGEST = 1e15
 
 
 @dataclass(frozen=True)
@@ -211,7 +216,12 @@ class _TreeReader:
         origin = self._only(element, "origin", column)
         if origin is None:
             return Placement()
-        return Placement(*(self._vector(origin, name, ZERO3, f"{column}.origin") for name in ("xyz", "rpy")))
+        xyz, rpy = (self._vector(origin, name, ZERO3, f"{column}.origin") for name in ("xyz", "rpy"))
+        if max(map(abs, rpy)) > TWO_TURNS:
+            what, found = "the units look wrong: an angle is beyond two turns", found_text(origin.attributes["rpy"])
+            step = "Angles of a URDF are in rad"
+            self.refuse(what, origin, f"{column}.origin", found=found, allowed="within 12.57 rad", next_step=step)
+        return Placement(xyz, rpy)
 
     def _axis(self, element: Element, column: str) -> Vector3:
         axis = self._only(element, "axis", column)
@@ -232,6 +242,11 @@ class _TreeReader:
         lower, upper = (self._number(limit, name, 0.0, f"{column}.limit") for name in ("lower", "upper"))
         if lower > upper:
             self.refuse("the lower limit is above the upper one", limit, f"{column}.limit", found=f"{lower} > {upper}")
+        if lower == upper == 0.0:  # what exporters write where nobody gave limits
+            return None
+        if lower == upper:
+            self.refuse("the limits leave no range", limit, f"{column}.limit", found=f"{lower} = {upper}",
+                        allowed="lower below upper", next_step="Make the joint fixed if it does not move")  # fmt: skip
         return lower, upper
 
     def _mass(self, inertial: Element, column: str) -> float:
@@ -257,7 +272,7 @@ class _TreeReader:
             values = [float(word) for word in text.split()]
         except ValueError:
             values = []
-        if len(values) == count and all(map(math.isfinite, values)) and "_" not in text:
+        if len(values) == count and all(abs(value) <= LARGEST for value in values) and _PLAIN.fullmatch(text):
             return values
         wanted = "a number" if count == 1 else f"{count} numbers separated by spaces"
         self.refuse(f"'{name}' cannot be read", element, column, found=found_text(text), allowed=wanted)
