@@ -46,6 +46,11 @@ PAPERS = (
         "Robust weighting in calibration (Klimchik, Wu, Abba, Garnier et al. 2013)",
         "stiffarm.papers.paper_003",
     ),
+    Paper(
+        "004",
+        "Calibration without a tracker (Yukhimets, Gubankov 2020)",
+        "stiffarm.papers.paper_004",
+    ),
 )
 
 
