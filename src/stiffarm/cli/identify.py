@@ -26,6 +26,10 @@ def identify(
     ] = None,
     select: Annotated[Patterns, typer.Option(metavar="PATTERN", help="Ask for these parameters too.")] = [],  # noqa: B006
     fix: Annotated[Patterns, typer.Option(metavar="PATTERN", help="Hold these at nominal; wins.")] = [],  # noqa: B006
+    gears: Annotated[
+        Literal["auto", "none"],
+        typer.Option(help="Eccentricities of gears: where readings not fitted favour them, or never."),
+    ] = "auto",
     loads: Annotated[Literal["model", "torque", "none"], typer.Option(help="What bends the arm.")] = "torque",
     estimator: Annotated[
         Literal["ols", "wls", "cells", "honest", "robust", "bootstrap"] | None,
@@ -64,6 +68,7 @@ def identify(
         elastic=elastic,
         select=tuple(select),
         fix=tuple(fix),
+        gears=gears,
         loads=loads,
         estimator=estimator,
         holdout=holdout,

@@ -118,6 +118,6 @@ def _refuse_gears(values: Values) -> None:
             Problem(
                 "the model has errors of gears, which a robot file or a URDF cannot say",
                 found=" ".join(named[:6]),
-                next_step="Identify without *.gain *.sin *.cos *.coupling to hand geometry over this way",
+                next_step="Identify again with --gears none (and without *.gain, *.coupling), or correct paths with compensate",
             )
         )

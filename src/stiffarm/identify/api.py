@@ -9,6 +9,7 @@ from pathlib import Path
 
 from stiffarm.identify.assemble import assemble, training_rms, versions
 from stiffarm.identify.data import fitted_rows, part_of
+from stiffarm.identify.eccentricity import with_eccentricities
 from stiffarm.identify.estimate import Estimate, Provenance
 from stiffarm.identify.fit import fit_asked
 from stiffarm.identify.judge import validate, verdict
@@ -52,13 +53,16 @@ def identify(
         from stiffarm.identify.holdout import split
 
         used = part_of(data, ~split(campaign, options.holdout, options.seed).judged)
+    trial = with_eccentricities(arm, asked, used, options)
+    asked, options = trial.asked, trial.options
     found = fit_asked(asked, used, options)
     holdout = validate(asked, data, options)
     answer = verdict(found, holdout, training_rms(found))
     origin = Provenance(versions(), options.seed, files, command)
     suspects = find_suspects(found) if len(found.system) <= MOST_SCALARS else ()
     estimate = assemble(found, options, holdout=holdout, verdict=answer, outliers=suspects, provenance=origin)
-    return replace(estimate, notes=(*campaign.warnings, *estimate.notes))
+    added = () if trial.note is None else (trial.note,)
+    return replace(estimate, notes=(*campaign.warnings, *added, *estimate.notes))
 
 
 def _sha256(path: str | Path) -> str:

@@ -7,6 +7,7 @@ from typing import Literal
 
 GeometryChoice = Literal["none", "offsets", "full"]
 ElasticChoice = Literal["none", "joints", "links"]
+GearsChoice = Literal["auto", "none"]
 LoadsChoice = Literal["model", "torque", "none"]
 EstimatorName = Literal["ols", "wls", "cells", "honest", "robust", "bootstrap"]
 
@@ -23,6 +24,8 @@ class Options:
     """Patterns of further parameters."""
     fix: tuple[str, ...] = ()
     """Patterns of parameters held at nominal; wins over everything."""
+    gears: GearsChoice = "auto"
+    """Eccentricities of the gears: added to free geometry when readings left out of the fit favour them, or never."""
     loads: LoadsChoice = "torque"
     estimator: EstimatorName | None = None
     """``honest`` when repeats allow, else ``wls``."""
