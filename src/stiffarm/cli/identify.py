@@ -10,6 +10,7 @@ import typer
 from stiffarm.cli.common import AsJson, Quiet, Seed, answer, tell, warn_all, write_text
 
 Patterns = list[str]
+GEARS = "Eccentricities of gears: where readings not fitted favour them, or never."
 
 
 def identify(
@@ -26,10 +27,7 @@ def identify(
     ] = None,
     select: Annotated[Patterns, typer.Option(metavar="PATTERN", help="Ask for these parameters too.")] = [],  # noqa: B006
     fix: Annotated[Patterns, typer.Option(metavar="PATTERN", help="Hold these at nominal; wins.")] = [],  # noqa: B006
-    gears: Annotated[
-        Literal["auto", "none"],
-        typer.Option(help="Eccentricities of gears: where readings not fitted favour them, or never."),
-    ] = "auto",
+    gears: Annotated[Literal["auto", "none"], typer.Option(help=GEARS)] = "auto",
     loads: Annotated[Literal["model", "torque", "none"], typer.Option(help="What bends the arm.")] = "torque",
     estimator: Annotated[
         Literal["ols", "wls", "cells", "honest", "robust", "bootstrap"] | None,

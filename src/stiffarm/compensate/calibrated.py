@@ -118,6 +118,6 @@ def _refuse_gears(values: Values) -> None:
             Problem(
                 "the model has errors of gears, which a robot file or a URDF cannot say",
                 found=" ".join(named[:6]),
-                next_step="Identify again with --gears none (and without *.gain, *.coupling), or correct paths with compensate",
+                next_step="Identify with --gears none (without *.gain, *.coupling), or correct paths by compensate",
             )
         )

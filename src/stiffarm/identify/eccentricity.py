@@ -32,6 +32,8 @@ from stiffarm.robot.arm import Robot
 Floats = NDArray[np.float64]
 FOLDS, FEW = 10, 40
 """Folds; up to so many configurations, each is left out once."""
+LEAST = 5
+"""Configurations under which nothing is tried."""
 CLEARLY = 1.0
 WORTHWHILE = 0.02
 MOST_READINGS = 30_000
@@ -100,6 +102,7 @@ def _can_be_judged(data: Data, options: Options) -> bool:
     campaign = campaign_of(data)
     direct = campaign.kind("position") | campaign.kind("pose")
     judged = options.holdout is not None or options.folds != 0
+    judged = judged and len(np.unique(configurations(campaign))) >= LEAST
     return judged and bool(direct.all()) and len(campaign.readings) <= MOST_READINGS
 
 
