@@ -17,6 +17,7 @@ import typer
 
 from stiffarm import __version__
 from stiffarm.cli.assess import assess
+from stiffarm.cli.budget import budget
 from stiffarm.cli.common import show_problems
 from stiffarm.cli.compare import compare
 from stiffarm.cli.compensate import compensate
@@ -38,6 +39,7 @@ COMMANDS: tuple[Callable[..., Any] | typer.Typer, ...] = (
     validate,
     compare,
     predict,
+    budget,
     compensate,
     papers,
     demo,

@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
 
 from stiffarm.errors import InputError, Problem, did_you_mean, found_text
-from stiffarm.identify.estimate import Domain
+from stiffarm.identify.estimate import Domain, ErrorModel
+from stiffarm.identify.model_file import errors_of
 from stiffarm.model.arm_model import Arm, ArmModel
 from stiffarm.robot.arm import Robot
 from stiffarm.robot.library import is_path
@@ -58,6 +59,7 @@ class CovarianceTable(_Table):
 
     names: list[str]
     values: list[list[Number]]
+    scale: list[list[Number]] = []
 
 
 class SetupTable(_Table):
@@ -69,6 +71,9 @@ class SetupTable(_Table):
     markers: dict[str, Triple] = {}
     tool_rotvec: Triple | None = None
     covariance: list[list[Number]] | None = None
+    cross: list[list[Number]] | None = None
+    scale: list[list[Number]] | None = None
+    scale_cross: list[list[Number]] | None = None
 
 
 class VerdictTable(_Table):
@@ -97,6 +102,7 @@ class ModelTable(_Table):
     setups: list[SetupTable] = []
     verdict: VerdictTable = VerdictTable()
     domain: DomainTable | None = None
+    errors: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +116,11 @@ class KnownSetup:
     """Parameters that have their own value in this setup: markers, rotation of the tool."""
     covariance: Floats | None = None
     """(6, 6) of the frame's translation (m), then its rotation from the left (rad)."""
+    cross: Floats | None = None
+    """(6, parameters) of the same with the model's parameters."""
+    scale: Floats | None = None
+    """The part of ``covariance`` that is due to loads which are not exactly known."""
+    scale_cross: Floats | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,6 +137,10 @@ class KnownModel:
     """Why the model failed its validation; None when it did not."""
     domain: Domain | None = None
     """Where it was learned; None when nothing says so."""
+    scale: Floats | None = None
+    """The part of ``covariance`` that is due to loads which are not exactly known; None: that was not stated."""
+    errors: ErrorModel | None = None
+    """What no parameter carries; None when nothing says so."""
 
     @property
     def robot(self) -> Robot:
@@ -174,10 +189,23 @@ def read_model(path_or_name: str | Path) -> KnownModel:
         values,
         tuple(covariance.names),
         _square(path, covariance.values, size, "covariance.values"),
-        tuple(_setup(path, model, setup) for setup in table.setups),
+        tuple(_setup(path, model, setup, size) for setup in table.setups),
         None if table.verdict.usable else "; ".join(table.verdict.reasons) or "no reason is given",
         None if table.domain is None else Domain(**dict(table.domain)),
+        _square(path, covariance.scale, size, "covariance.scale") if covariance.scale else None,
+        _errors(path, table.errors),
     )
+
+
+def _errors(path: Path, table: dict[str, Any] | None) -> ErrorModel | None:
+    if table is None:
+        return None
+    try:
+        return errors_of(table)
+    except (KeyError, TypeError, ValueError) as error:
+        what = "what the model says of its errors is damaged"
+        step = "Write it again with stiffarm identify"
+        raise InputError(Problem(what, str(path), column="errors", found=str(error)[:80], next_step=step)) from None
 
 
 def _table(path: Path) -> ModelTable:
@@ -243,13 +271,17 @@ def _check_names(path: Path, model: ArmModel, names: Mapping[str, float] | list[
 
 
 def _square(path: Path, rows: list[list[float]], size: int, key: str) -> Floats:
-    if any(len(row) != size for row in rows) or len(rows) != size:
+    return _matrix(path, rows, (size, size), key)
+
+
+def _matrix(path: Path, rows: list[list[float]], shape: tuple[int, int], key: str) -> Floats:
+    if any(len(row) != shape[1] for row in rows) or len(rows) != shape[0]:
         what = "the covariance has another size than its names"
-        raise InputError(Problem(what, file=str(path), column=key, allowed=f"{size} rows of {size} numbers"))
-    return np.array(rows, dtype=float).reshape(size, size)
+        raise InputError(Problem(what, file=str(path), column=key, allowed=f"{shape[0]} rows of {shape[1]} numbers"))
+    return np.array(rows, dtype=float).reshape(shape)
 
 
-def _setup(path: Path, model: ArmModel, table: SetupTable) -> KnownSetup:
+def _setup(path: Path, model: ArmModel, table: SetupTable, size: int) -> KnownSetup:
     """Markers of a setup replace those of the tool; its tool rotation is the correction ``tool.rx`` ..."""
     values = {
         f"tool.{marker}.{axis}": value
@@ -260,9 +292,11 @@ def _setup(path: Path, model: ArmModel, table: SetupTable) -> KnownSetup:
         values |= dict(zip(("tool.rx", "tool.ry", "tool.rz"), table.tool_rotvec, strict=True))
     key = f"setups[{table.name}]"
     _check_names(path, model, values, key)
-    covariance = None if table.covariance is None else _square(path, table.covariance, 6, f"{key}.covariance")
     frame = Rigid(rotation_from_vector(np.array(table.rotvec)), np.array(table.xyz))
-    return KnownSetup(table.name, frame, values, covariance)
+    shapes = {"covariance": (6, 6), "cross": (6, size), "scale": (6, 6), "scale_cross": (6, size)}
+    stated = ((name, shape, getattr(table, name)) for name, shape in shapes.items())
+    matrices = (None if m is None else _matrix(path, m, shape, f"{key}.{name}") for name, shape, m in stated)
+    return KnownSetup(table.name, frame, values, *matrices)
 
 
 def _capital(hint: str | None) -> str | None:

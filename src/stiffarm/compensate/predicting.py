@@ -7,7 +7,8 @@ With the model's values v and their covariance C, to first order in what is smal
     sigma       the square roots of the diagonal of J C J',   J = dp/dv
 
 In the frame of a setup with T_setup = (R, t), position R p + t; its own covariance adds the columns of the
-frame: dt + dphi x (R p).  Rotation deviations are those of a small rotation applied from the left.
+frame, dt + dphi x (R p), and its covariance with the parameters.  Rotation deviations are those of a small rotation
+applied from the left.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ def predict_asked(
     frame = Rigid.identity() if setup is None else setup.frame
     pose, elastic = np.full((6, len(asked)), np.nan), np.full((3, len(asked)), np.nan)
     sigma = np.full((6, len(asked)), np.nan) if model.covariance_names else None
-    for point, payload, rows in _parts(asked, len(model.covariance_names)):
+    for point, payload, rows in parts(asked, len(model.covariance_names)):
         state = asked.state(arm, rows, payload)
         found = _prediction(arm, state, point, exact=exact)
         pose[:, rows] = _in_frame(frame, found)
@@ -110,7 +111,7 @@ def predict_asked(
     return Predicted(asked, pose, elastic, sigma)
 
 
-def _parts(asked: Asked, n_parameters: int) -> Iterator[tuple[str, Payload | None, Ints]]:
+def parts(asked: Asked, n_parameters: int) -> Iterator[tuple[str, Payload | None, Ints]]:
     """Rows that share a point and a payload, in parts of bounded memory."""
     most = max(1, _MOST_NUMBERS // (6 * max(1, n_parameters)))
     payload = np.zeros(len(asked), dtype=np.int64) if asked.payload is None else asked.payload
@@ -155,16 +156,36 @@ def _deviations(
     covariance: Floats, columns: Floats, frame: Rigid, setup: KnownSetup | None, position: Floats
 ) -> Floats:
     """(6, rows) from derivatives (parameters, 6, rows) in the world; positions (3, rows) are in the frame."""
-    turned = np.concatenate(
-        [np.einsum("ij,pjn->pin", frame.rotation, part) for part in (columns[:, :3], columns[:, 3:])], axis=1
-    )
-    variance = np.einsum("pcn,pcn->cn", turned, np.einsum("pq,qcn->pcn", covariance, turned))
+    moved = turned_columns(frame, columns)
     if setup is not None and setup.covariance is not None:
-        placed = position - frame.translation[:, None]
-        moved = np.zeros((6, 6, position.shape[1]))
-        for i, axis in enumerate(np.eye(3)):
-            moved[i, i] = 1.0
-            moved[3 + i, :3] = np.cross(axis, placed.T).T
-            moved[3 + i, 3 + i] = 1.0
-        variance += np.einsum("pcn,pcn->cn", moved, np.einsum("pq,qcn->pcn", setup.covariance, moved))
-    return np.asarray(np.sqrt(np.maximum(variance, 0.0)))
+        moved = np.concatenate([moved, frame_columns(position - frame.translation[:, None])])
+        covariance = joint_covariance(covariance, setup.covariance, setup.cross)
+    return np.asarray(np.sqrt(np.maximum(variances(covariance, moved), 0.0)))
+
+
+def variances(covariance: Floats, columns: Floats) -> Floats:
+    """(components, rows) diagonal of J C J' for derivatives (unknowns, components, rows)."""
+    return np.asarray(np.einsum("pcn,pcn->cn", columns, np.einsum("pq,qcn->pcn", covariance, columns)))
+
+
+def turned_columns(frame: Rigid, columns: Floats) -> Floats:
+    """Derivatives (unknowns, 3 or 6, rows) of the world in the axes of a frame."""
+    return np.concatenate(
+        [np.einsum("ij,pjn->pin", frame.rotation, columns[:, i : i + 3]) for i in range(0, columns.shape[1], 3)], axis=1
+    )
+
+
+def frame_columns(placed: Floats) -> Floats:
+    """(6, 6, rows) derivatives by the six numbers of a frame; ``placed`` (3, rows) seen from its origin."""
+    moved = np.zeros((6, 6, placed.shape[1]))
+    for i, axis in enumerate(np.eye(3)):
+        moved[i, i] = 1.0
+        moved[3 + i, :3] = np.cross(axis, placed.T).T
+        moved[3 + i, 3 + i] = 1.0
+    return moved
+
+
+def joint_covariance(parameters: Floats, frame: Floats, cross: Floats | None) -> Floats:
+    """Of the parameters, then the frame; ``cross`` (6, parameters) is none in models that do not say."""
+    between = np.zeros((6, len(parameters))) if cross is None else cross
+    return np.block([[parameters, between.T], [between, frame]])

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiffarm import __version__
+from stiffarm.identify.error_model import errors_of
 from stiffarm.identify.estimate import (
     Class,
     Domain,
@@ -36,6 +37,7 @@ from stiffarm.robot.placement import skew, vector_from_rotation
 from stiffarm.robot.writing import robot_text
 
 Floats = NDArray[np.float64]
+_Rows = tuple[tuple[float, ...], ...]
 
 
 def training_rms(found: Fit) -> float | None:
@@ -94,6 +96,7 @@ def assemble(
         verdict=verdict,
         provenance=provenance or Provenance(versions(), options.seed),
         notes=_notes(found),
+        errors=errors_of(found),
     )
 
 
@@ -209,13 +212,14 @@ def _setups(found: Fit) -> tuple[SetupEstimate, ...]:
         frame = found.at.frames.get(setup.name)
         if frame is None:
             continue
-        covariance = None
+        covariance = cross = scale = scale_cross = None
         if i in system.unknown_frames:
             at = n + 6 * system.unknown_frames.index(i)
             carry = np.eye(6)
             carry[:3, 3:] = -skew(frame.translation - system.centres[:, i])
-            moved = carry @ found.estimate.covariance[at : at + 6, at : at + 6] @ carry.T
-            covariance = _rows(moved)
+            covariance, cross = _of_frame(found.estimate.covariance, at, n, carry)
+            if found.errors.names:
+                scale, scale_cross = _of_frame(found.scale, at, n, carry)
         markers = tuple((m, tuple(values[f"tool.{m}.{a}"] for a in "xyz")) for m in model.robot.marker_names)
         setups.append(
             SetupEstimate(
@@ -225,9 +229,18 @@ def _setups(found: Fit) -> tuple[SetupEstimate, ...]:
                 markers,
                 tuple(values[f"tool.{a}"] for a in ("rx", "ry", "rz")),
                 covariance,
+                cross,
+                scale,
+                scale_cross,
             )
         )
     return tuple(setups)
+
+
+def _of_frame(covariance: Floats, at: int, n: int, carry: Floats) -> tuple[_Rows, _Rows]:
+    """Covariance of the frame whose unknowns begin at ``at``, and its covariance with the n parameters."""
+    six = slice(at, at + 6)
+    return _rows(carry @ covariance[six, six] @ carry.T), _rows(carry @ covariance[six, :n])
 
 
 def domain(campaign: Campaign) -> Domain:

@@ -54,6 +54,12 @@ class SetupEstimate:
     tool_rotvec: Numbers | None = None
     covariance: tuple[Numbers, ...] | None = None
     """(6, 6) translation (m), then rotation from the left (rad); None for a frame that was given."""
+    cross: tuple[Numbers, ...] | None = None
+    """(6, parameters) covariance of the same six with the parameters that were fitted."""
+    scale: tuple[Numbers, ...] | None = None
+    """The part of ``covariance`` that is due to loads which are not exactly known; None when that was not stated."""
+    scale_cross: tuple[Numbers, ...] | None = None
+    """The same part of ``cross``."""
 
 
 @dataclass(frozen=True)
@@ -94,6 +100,45 @@ class Domain:
     torque: Mapping[str, Range] = field(default_factory=dict)
     force: Range | None = None
     temperature: Mapping[str, Range] = field(default_factory=dict)
+
+
+Source = Literal["stated", "visits", "configurations", "tested", "excess", "scatter"]
+
+
+@dataclass(frozen=True)
+class SharedErrors:
+    """Errors that several readings have in common, and how that is known."""
+
+    translation_m: float
+    """Standard deviation of each component."""
+    rotation_rad: float
+    """The same, about the mean of the markers."""
+    source: Source
+
+
+@dataclass(frozen=True)
+class ErrorModel:
+    """What no parameter carries: how readings scatter, where the arm comes to rest, what the model misses.
+
+    None stands for what was neither stated nor can be told from the readings.
+    """
+
+    reading_m: Numbers | None
+    """Standard deviation of one reading along x, y, z of its setup."""
+    reading_source: Source
+    """``stated``: by the campaign; ``scatter``: what the fit leaves, with all that is not told apart from it."""
+    stop: SharedErrors | None
+    """Shared by the readings of one visit of a configuration: repeatability."""
+    configuration: SharedErrors | None
+    """The same at every visit of a configuration: lack of fit."""
+    excess_m: Numbers | None
+    """Along x, y, z, by what a reading scatters more than was stated; None when nothing was stated."""
+    load_gain_sigma: float
+    load_direction_sigma_rad: float
+    markers: tuple[str, ...]
+    """The points that were read; errors of rotation are about their mean."""
+    difference: bool
+    """Whether all of this was found from deflections."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +202,8 @@ class Estimate:
     """The part of `covariance` that is due to loads which are not exactly known; empty when that was not stated."""
     notes: tuple[str, ...] = ()
     """What the user should know of this fit, in sentences."""
+    errors: ErrorModel | None = None
+    """What no parameter carries; None in files that do not say."""
 
     def parameter(self, name: str) -> ParameterEstimate:
         """One parameter by name."""

@@ -16,6 +16,7 @@ from stiffarm.errors import InputError, Problem, found_text
 from stiffarm.identify.estimate import (
     Class,
     Domain,
+    ErrorModel,
     Estimate,
     FitSummary,
     Held,
@@ -25,6 +26,7 @@ from stiffarm.identify.estimate import (
     Provenance,
     RobotText,
     SetupEstimate,
+    SharedErrors,
     Verdict,
 )
 from stiffarm.measure.writing import replace_file
@@ -86,6 +88,7 @@ def document(estimate: Estimate) -> dict[str, Any]:
             "command": e.provenance.command,
         },
         "notes": list(e.notes),
+        "errors": None if e.errors is None else _errors(e.errors),
     }
 
 
@@ -161,6 +164,7 @@ def estimate_of(data: Mapping[str, Any]) -> Estimate:
         ),
         scale_covariance=tuple(_numbers(row) for row in data["covariance"].get("scale", ())),
         notes=tuple(data.get("notes", ())),
+        errors=None if data.get("errors") is None else errors_of(data["errors"]),
     )
 
 
@@ -198,20 +202,71 @@ def _setup(s: SetupEstimate) -> dict[str, Any]:
         "rotvec": list(s.rotvec),
         "markers": {name: list(place) for name, place in s.markers},
         "tool_rotvec": None if s.tool_rotvec is None else list(s.tool_rotvec),
-        "covariance": None if s.covariance is None else [list(row) for row in s.covariance],
+        **{key: _matrix(getattr(s, key)) for key in ("covariance", "cross", "scale", "scale_cross")},
     }
 
 
 def _setup_of(s: Mapping[str, Any]) -> SetupEstimate:
-    covariance, tool = s.get("covariance"), s.get("tool_rotvec")
+    tool = s.get("tool_rotvec")
     return SetupEstimate(
         s["name"],
         _numbers(s["xyz"]),
         _numbers(s["rotvec"]),
         tuple((name, _numbers(place)) for name, place in s.get("markers", {}).items()),
         None if tool is None else _numbers(tool),
-        None if covariance is None else tuple(_numbers(row) for row in covariance),
+        *(_matrix_of(s.get(key)) for key in ("covariance", "cross", "scale", "scale_cross")),
     )
+
+
+def _matrix(rows: Sequence[Sequence[float]] | None) -> list[list[float]] | None:
+    return None if rows is None else [list(row) for row in rows]
+
+
+def _matrix_of(rows: Sequence[Sequence[float]] | None) -> tuple[tuple[float, ...], ...] | None:
+    return None if rows is None else tuple(_numbers(row) for row in rows)
+
+
+def _errors(e: ErrorModel) -> dict[str, Any]:
+    return {
+        "reading[m]": None if e.reading_m is None else list(e.reading_m),
+        "reading_source": e.reading_source,
+        "stop": None if e.stop is None else _shared(e.stop),
+        "configuration": None if e.configuration is None else _shared(e.configuration),
+        "excess[m]": None if e.excess_m is None else list(e.excess_m),
+        "load": {"gain_sigma": e.load_gain_sigma, "direction_sigma[rad]": e.load_direction_sigma_rad},
+        "markers": list(e.markers),
+        "difference": e.difference,
+    }
+
+
+def errors_of(e: Mapping[str, Any]) -> ErrorModel:
+    """What a document says of the errors that no parameter carries."""
+    reading, excess, load = e["reading[m]"], e["excess[m]"], e["load"]
+    return ErrorModel(
+        None if reading is None else _numbers(reading),
+        e["reading_source"],
+        _shared_of(e["stop"]),
+        _shared_of(e["configuration"]),
+        None if excess is None else _numbers(excess),
+        load["gain_sigma"],
+        load["direction_sigma[rad]"],
+        tuple(e["markers"]),
+        e["difference"],
+    )
+
+
+def _shared(shared: SharedErrors) -> dict[str, Any]:
+    return {
+        "translation[m]": shared.translation_m,
+        "rotation[rad]": shared.rotation_rad,
+        "source": shared.source,
+    }
+
+
+def _shared_of(shared: Mapping[str, Any] | None) -> SharedErrors | None:
+    if shared is None:
+        return None
+    return SharedErrors(shared["translation[m]"], shared["rotation[rad]"], shared["source"])
 
 
 def _finite(value: float | None) -> float | None:
