@@ -26,7 +26,7 @@ Output = pytest.CaptureFixture[str]
 BAD_ROBOT = Path(__file__).parent / "bad_robots"
 COMMANDS = (
     ["robot"], ["robot", "list"], ["robot", "show"], ["robot", "check"], ["robot", "convert"], ["simulate"],
-    ["predict"], ["budget"], ["papers"], ["demo"],
+    ["predict"], ["budget"], ["report"], ["papers"], ["demo"],
 )  # fmt: skip
 
 
@@ -72,7 +72,7 @@ def test_every_registered_command_is_tested_for_help() -> None:
         assert group is not None
         names |= {(str(name), c.name or c.callback.__name__) for c in group.registered_commands if c.callback}
     tested = {tuple(command) for command in COMMANDS}
-    mine = {"robot", "simulate", "predict", "budget", "papers", "demo"}
+    mine = {"robot", "simulate", "predict", "budget", "report", "papers", "demo"}
     assert {name for name in names if name[0] in mine} <= tested
 
 

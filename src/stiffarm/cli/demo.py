@@ -266,11 +266,11 @@ def identify(files: Files, seed: int) -> Told:
     from stiffarm.identify.api import identify as run
     from stiffarm.identify.model_file import write_estimate
     from stiffarm.identify.options import Options
-    from stiffarm.identify.words import estimate_html
+    from stiffarm.report.model_page import page
 
     estimate = run(files.robot, files.campaign, Options(seed=seed), command="stiffarm demo")
     write_estimate(estimate, files.model)
-    write_text(files.page, estimate_html(estimate))
+    write_text(files.page, page(estimate))
     truth = read_model(files.truth).values
     found = [p for p in estimate.parameters if p.low is not None and p.high is not None]
     inside = sum(p.low <= truth[p.name] <= p.high for p in found if p.low is not None and p.high is not None)

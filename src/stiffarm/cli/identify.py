@@ -84,9 +84,9 @@ def identify(
     if output is not None:
         write_estimate(estimate, output)
     if report is not None:
-        from stiffarm.identify.words import estimate_html
+        from stiffarm.report.model_page import page
 
-        write_text(report, estimate_html(estimate))
+        write_text(report, page(estimate))
     answer(document(estimate), estimate_text(estimate), as_json)
     for path in (output, report):
         if path is not None and not as_json:

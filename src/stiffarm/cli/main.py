@@ -26,6 +26,7 @@ from stiffarm.cli.identify import identify
 from stiffarm.cli.outputs import guarded
 from stiffarm.cli.papers import papers
 from stiffarm.cli.predict import predict
+from stiffarm.cli.report import report
 from stiffarm.cli.robot import robot_app
 from stiffarm.cli.simulate import simulate
 from stiffarm.cli.validate import validate
@@ -38,6 +39,7 @@ COMMANDS: tuple[Callable[..., Any] | typer.Typer, ...] = (
     identify,
     validate,
     compare,
+    report,
     predict,
     budget,
     compensate,

@@ -30,6 +30,7 @@ from stiffarm.identify.estimate import (
 )
 from stiffarm.identify.fit import Fit
 from stiffarm.identify.options import Options
+from stiffarm.identify.remains import remains_of
 from stiffarm.measure.campaign import Campaign
 from stiffarm.model.effects import JointCompliance
 from stiffarm.model.parameters import Parameter
@@ -97,6 +98,7 @@ def assemble(
         provenance=provenance or Provenance(versions(), options.seed),
         notes=_notes(found),
         errors=errors_of(found),
+        remains=remains_of(found),
     )
 
 

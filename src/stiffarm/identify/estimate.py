@@ -142,6 +142,19 @@ class ErrorModel:
 
 
 @dataclass(frozen=True)
+class Remains:
+    """What the fit left, one number per experiment, setup and marker (of a large campaign a part of them)."""
+
+    experiment: tuple[str, ...]
+    setup: tuple[str, ...]
+    marker: tuple[str, ...]
+    rms_m: Numbers
+    """Root mean square of the 3-D residual."""
+    of: int
+    """How many there were."""
+
+
+@dataclass(frozen=True)
 class Holdout:
     """Errors on readings that were not fitted (root mean square of the 3-D position error, m)."""
 
@@ -151,6 +164,8 @@ class Holdout:
     nominal_rms_m: float | None
     geometry_rms_m: float | None = None
     max_m: float | None = None
+    quantiles: Mapping[str, Numbers] = field(default_factory=dict)
+    """Errors of ``model``, ``nominal`` and ``geometry`` at shares 0, 0.05 ... 1 of the readings, m."""
 
 
 @dataclass(frozen=True)
@@ -204,6 +219,8 @@ class Estimate:
     """What the user should know of this fit, in sentences."""
     errors: ErrorModel | None = None
     """What no parameter carries; None in files that do not say."""
+    remains: Remains | None = None
+    """Residuals for pictures; None in files that do not say."""
 
     def parameter(self, name: str) -> ParameterEstimate:
         """One parameter by name."""

@@ -20,6 +20,7 @@ from stiffarm.identify.fit import Fit, fit_asked
 from stiffarm.identify.holdout import Split, folds, split
 from stiffarm.identify.nonlinear import solve
 from stiffarm.identify.options import Options
+from stiffarm.identify.remains import quantiles
 from stiffarm.identify.start import Cloud, find_start
 from stiffarm.identify.system import Point, System
 from stiffarm.identify.unknowns import Asked
@@ -66,7 +67,14 @@ def validate(asked: Asked, data: Data, options: Options) -> Holdout | None:
         rms(np.concatenate([e.nominal for e in errors])),
         rms(np.concatenate(geometry)) if geometry else None,
         float(model.max()),
+        _spread(model, np.concatenate([e.nominal for e in errors]), geometry),
     )
+
+
+def _spread(model: Floats, nominal: Floats, geometry: Sequence[Floats]) -> dict[str, tuple[float, ...]]:
+    """Quantiles of the errors of every model that was judged."""
+    found = {"model": quantiles(model), "nominal": quantiles(nominal)}
+    return found | {"geometry": quantiles(np.concatenate(geometry))} if geometry else found
 
 
 def rms(errors: Floats) -> float:

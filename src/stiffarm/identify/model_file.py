@@ -24,6 +24,7 @@ from stiffarm.identify.estimate import (
     Outlier,
     ParameterEstimate,
     Provenance,
+    Remains,
     RobotText,
     SetupEstimate,
     SharedErrors,
@@ -79,6 +80,7 @@ def document(estimate: Estimate) -> dict[str, Any]:
             "nominal_rms[m]": _finite(holdout.nominal_rms_m),
             "geometry_rms[m]": _finite(holdout.geometry_rms_m),
             "max[m]": _finite(holdout.max_m),
+            "quantiles": _lists(holdout.quantiles),
         },
         "verdict": {"usable": e.verdict.usable, "reasons": list(e.verdict.reasons)},
         "provenance": {
@@ -89,6 +91,7 @@ def document(estimate: Estimate) -> dict[str, Any]:
         },
         "notes": list(e.notes),
         "errors": None if e.errors is None else _errors(e.errors),
+        "remains": None if e.remains is None else _remains(e.remains),
     }
 
 
@@ -165,6 +168,7 @@ def estimate_of(data: Mapping[str, Any]) -> Estimate:
         scale_covariance=tuple(_numbers(row) for row in data["covariance"].get("scale", ())),
         notes=tuple(data.get("notes", ())),
         errors=None if data.get("errors") is None else errors_of(data["errors"]),
+        remains=None if data.get("remains") is None else _remains_of(data["remains"]),
     )
 
 
@@ -180,6 +184,7 @@ def _holdout_of(holdout: Mapping[str, Any]) -> Holdout:
         holdout["nominal_rms[m]"],
         holdout.get("geometry_rms[m]"),
         holdout.get("max[m]"),
+        {key: _numbers(values) for key, values in holdout.get("quantiles", {}).items()},
     )
 
 
@@ -267,6 +272,15 @@ def _shared_of(shared: Mapping[str, Any] | None) -> SharedErrors | None:
     if shared is None:
         return None
     return SharedErrors(shared["translation[m]"], shared["rotation[rad]"], shared["source"])
+
+
+def _remains(r: Remains) -> dict[str, Any]:
+    columns = {"experiment": list(r.experiment), "setup": list(r.setup), "marker": list(r.marker)}
+    return {**columns, "rms[m]": list(r.rms_m), "of": r.of}
+
+
+def _remains_of(r: Mapping[str, Any]) -> Remains:
+    return Remains(tuple(r["experiment"]), tuple(r["setup"]), tuple(r["marker"]), _numbers(r["rms[m]"]), r["of"])
 
 
 def _finite(value: float | None) -> float | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import textwrap
 
 from stiffarm.identify.estimate import Estimate, ParameterEstimate
@@ -35,7 +34,7 @@ def estimate_text(estimate: Estimate) -> str:
 
 
 def _line(p: ParameterEstimate) -> str:
-    factor, unit = _SHOWN.get(p.unit, (1.0, p.unit))
+    factor, unit = shown_unit(p.unit)
     assert p.value is not None
     assert p.std is not None
     return _ROW.format(p.name, f"{p.value * factor:.5g}", f"{p.std * factor:.2g}", unit, p.kind)
@@ -56,29 +55,10 @@ def _wrapped(line: str, width: int = 80) -> str:
     return "\n".join(textwrap.wrap(line.strip(), width, initial_indent=own, subsequent_indent=own + "    "))
 
 
-def estimate_html(estimate: Estimate) -> str:
-    """The same as a small page that opens anywhere."""
-    e = estimate
-    verdict = "usable" if e.verdict.usable else "not usable"
-    reasons = "".join(f"<li>{html.escape(reason)}</li>" for reason in e.verdict.reasons)
-    rows = "".join(
-        f"<tr><td>{html.escape(p.name)}</td><td>{_shown(p, p.value)}</td><td>{_shown(p, p.std)}</td>"
-        f"<td>{_shown(p, p.low)}</td><td>{_shown(p, p.high)}</td><td>{_SHOWN.get(p.unit, (1.0, p.unit))[1]}</td>"
-        f"<td>{p.kind}</td></tr>"
-        for p in e.parameters
-    )
-    held = "".join(f"<li><b>{html.escape(d.name)}</b>: {html.escape(d.why)}</li>" for d in e.dropped)
-    head = "".join(f"<th>{h}</th>" for h in ("parameter", "value", "std", "low", "high", "unit", "class"))
-    return (
-        "<!doctype html><html lang='en'><meta charset='utf-8'><meta name='viewport' content='width=device-width'>"
-        f"<title>{html.escape(e.robot.file)}</title><style>body{{font:16px/1.5 system-ui,sans-serif;max-width:60rem;"
-        "margin:2rem auto;padding:0 1rem}table{border-collapse:collapse}td,th{padding:.2rem .6rem;text-align:right;"
-        "border-bottom:1px solid #ccc}td:first-child,th:first-child{text-align:left}"
-        "@media(prefers-color-scheme:dark){body{background:#111;color:#eee}}</style>"
-        f"<h1>Model: {verdict}</h1><ul>{reasons}</ul><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
-        f"<h2>Held</h2><ul>{held}</ul></html>\n"
-    )
+def shown_unit(unit: str) -> tuple[float, str]:
+    """Factor and unit in which people read numbers of a unit.
 
-
-def _shown(p: ParameterEstimate, value: float | None) -> str:
-    return "" if value is None else f"{value * _SHOWN.get(p.unit, (1.0, p.unit))[0]:.5g}"
+    >>> shown_unit("m")
+    (1000.0, 'mm')
+    """
+    return _SHOWN.get(unit, (1.0, unit))
