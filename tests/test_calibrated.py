@@ -78,3 +78,53 @@ def test_convert_takes_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str
     np.testing.assert_allclose(
         predict(written, State(q), "flange").position, predict(truth, State(q), "flange").position, atol=1e-12
     )
+
+
+def test_the_urdf_of_another_arm_is_not_corrected(tmp_path: Path) -> None:
+    original, output = tmp_path / "arm.urdf", tmp_path / "calibrated.urdf"
+    write_urdf(read_robot("ur10"), original)
+    model = ArmModel.of(read_robot(str(original)))
+    values = {"J2.offset": 0.01, "J3.x": 1e-3}
+    moved = tmp_path / "moved.urdf"
+    text = original.read_text("utf-8")
+    moved.write_text(text.replace('xyz="-0.612 ', 'xyz="-0.622 '), encoding="utf-8")
+    assert moved.read_text("utf-8") != text
+    with pytest.raises(
+        InputError, match=r"moved.urdf, row \d+, column joint\[J3\]: the joint stands otherwise .* 0.01"
+    ):
+        write_calibrated_original(model, values, moved, output)
+    moved.write_text(text.replace('"J4"', '"wrist"'), encoding="utf-8")
+    with pytest.raises(InputError, match=r"has not the joints of the model's robot; .*wrist"):
+        write_calibrated_original(model, values, moved, output)
+    assert not output.exists()
+    stand = 'xyz="0.0 0.0 0.1273"'
+    assert stand in text
+    moved.write_text(text.replace(stand, 'xyz="0.5 0.0 0.1273"', 1), encoding="utf-8")
+    write_calibrated_original(model, values, moved, output)  # where the arm is bolted is the cell's affair
+
+
+@pytest.mark.parametrize("convention", ["frames", "urdf"])
+def test_a_robot_file_made_of_a_urdf_leads_back_to_it(convention: str, tmp_path: Path) -> None:
+    original, output = tmp_path / "arm.urdf", tmp_path / "calibrated.urdf"
+    write_urdf(read_robot("iiwa7"), original)
+    path = tmp_path / "arm.robot.toml"
+    if convention == "frames":
+        assert main(["robot", "convert", str(original), "-o", str(path), "--convention", "frames"]) == 0
+    else:
+        path.write_text(
+            'format = "stiffarm-robot/1"\nname = "arm"\nunits = { length = "m", angle = "rad" }\n'
+            'convention = "urdf"\nurdf = { file = "arm.urdf", base = "base_link", tip = "tool0" }\n',
+            encoding="utf-8",
+        )
+    first = read_robot(path).joint_names[0]
+    entry = {"name": f"{first}.rx", "value": 0.002}
+    model = tmp_path / "m.model.json"
+    document = {"format": "stiffarm-model/1", "robot": "arm.robot.toml", "parameters": [entry]}
+    model.write_text(json.dumps(document), encoding="utf-8")
+    assert main(["robot", "convert", str(model), "-o", str(output), "--original", str(original)]) == 0
+    truth = ArmModel.of(read_robot(path)).at({f"{first}.rx": 0.002})
+    read = ArmModel.of(read_robot(str(output))).at()
+    q = np.random.default_rng(5).uniform(-1.5, 1.5, (7, 5))
+    np.testing.assert_allclose(
+        predict(read, State(q), "flange").position, predict(truth, State(q), "flange").position, atol=1e-12
+    )

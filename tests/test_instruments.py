@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from stiffarm.measure.campaign import Campaign, Isotropic, Setup, SharedError, S
 from stiffarm.measure.covariance import cholesky3, noise_of, shared_groups, whitener
 from stiffarm.measure.instruments import beam_covariance, reading_covariance
 from stiffarm.measure.points import read_points, seen_points
+from stiffarm.measure.published import DEFLECTION_SIGMA_UM, published_noise
+from stiffarm.measure.reading import read_campaign
 from stiffarm.measure.references import resolve_references, unloaded_rows
-from stiffarm.papers.published_noise import published_noise
 from stiffarm.robot.arm import Placement
 from stiffarm.robot.placement import Rigid, rotation_from_vector, vector_from_rotation
 from virtual_plans import MODEL, assert_same_covariance, plan_of, sample_covariance
@@ -312,3 +314,20 @@ def test_the_published_table_is_that_of_deflections() -> None:
     assert (round(deviations.min()), round(deviations.max())) == (17, 153)
     with pytest.raises(InputError, match="15 experiments"):
         published_noise([*names, "e16"])
+
+
+def test_the_published_table_is_used_by_its_name(tmp_path: Path) -> None:
+    rows = "".join(f"e{k},{k},deflection,1\n" for k in range(15))
+    path = tmp_path / "day.campaign.csv"
+    path.write_text(f"experiment,q.A1[deg],observation,x[mm]\n{rows}", encoding="utf-8")
+    settings = 'format = "stiffarm-campaign/1"\n[instrument]\ntype = "table"\ntable = "paper-003"\n'
+    beside = tmp_path / "day.campaign.toml"
+    beside.write_text(settings, encoding="utf-8")
+    found = reading_covariance(read_campaign(path)).position
+    assert 1e6 * np.sqrt(found[0, 0]) == pytest.approx(DEFLECTION_SIGMA_UM["paper-003"][:, 0])
+    path.write_text(path.read_text(encoding="utf-8") + "e15,1,deflection,1\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"day.campaign.toml, instrument.table: .*found: 16; allowed: 15 experiments"):
+        read_campaign(path)
+    beside.write_text(settings.replace("003", "004"), encoding="utf-8")
+    with pytest.raises(InputError, match=r"row 4, column instrument.table: .*'paper-004'; allowed: paper-003.*Did you"):
+        read_campaign(path)

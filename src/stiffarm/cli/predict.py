@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from stiffarm.cli.common import AsJson, Quiet, Seed, answer, tell, warn_all
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.table import Table
 
     from stiffarm.compensate.predicting import Predicted
@@ -23,6 +24,10 @@ def predict(
     exact: Annotated[bool, typer.Option("--exact", help="Solve the equilibrium instead of first order.")] = False,
     setup: Annotated[str | None, typer.Option(metavar="NAME", help="Answer in the frame of this setup.")] = None,
     marker: Annotated[str | None, typer.Option(metavar="NAME", help="Ask about this point in every row.")] = None,
+    cartesian: Annotated[
+        Literal["stiffness", "compliance"] | None,
+        typer.Option(help="Add the 6x6 of the asked point at the loaded equilibrium: K.x.x .. K.rz.rz, or C."),
+    ] = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="CSV", help="Write the rows.")] = None,
     as_json: AsJson = False,
     seed: Seed = 0,
@@ -41,6 +46,13 @@ def predict(
     warn_all(predicted.asked.warnings)
     if known.unusable is not None:
         warn_all([f"{known.file}: this model failed its validation: {known.unusable}"])
+    if cartesian is not None:
+        from dataclasses import replace
+
+        from stiffarm.compensate.cartesian_rows import cartesian_columns
+
+        at = None if setup is None else known.setup(setup)
+        predicted = replace(predicted, more=cartesian_columns(known, predicted.asked, at, cartesian))
     if output is not None:
         predicted.write(output)
     beside = _beside_first_order(predicted, predict_file(known, plan, marker=marker, setup=setup)) if exact else {}
@@ -54,7 +66,7 @@ def predict(
         "rows": predicted.rows() if as_json else [],
         **({"first_order_difference": beside} if beside else {}),
     }
-    answer(document, _table(predicted, setup or "world"), as_json)
+    answer(document, _tables(predicted, setup or "world", cartesian), as_json)
 
 
 def _beside_first_order(exact: Predicted, linear: Predicted) -> dict[str, float]:
@@ -64,6 +76,35 @@ def _beside_first_order(exact: Predicted, linear: Predicted) -> dict[str, float]
     apart = np.linalg.norm(exact.pose[:3] - linear.pose[:3], axis=0)
     known = apart[np.isfinite(apart)]
     return {"max[m]": float(known.max(initial=0.0)), "rms[m]": float(np.sqrt(np.mean(known**2))) if known.size else 0.0}
+
+
+def _tables(predicted: Predicted, frame: str, cartesian: str | None) -> RenderableType:
+    from rich.console import Group
+
+    table = _table(predicted, frame)
+    return table if cartesian is None else Group(table, _cartesian_table(predicted, frame, cartesian))
+
+
+def _cartesian_table(predicted: Predicted, frame: str, kind: str) -> Table:
+    """The diagonal of what was asked for; the file and the object have all 36 numbers."""
+    from rich import box
+    from rich.table import Table
+
+    letter, factors = ("K", (1e-6, 1.0)) if kind == "stiffness" else ("C", (1e6, 1e6))
+    units = ("N/um", "N m/rad") if kind == "stiffness" else ("um/N", "urad/(N m)")
+    table = Table(
+        title=f"{kind} at the loaded equilibrium, frame '{frame}': {units[0]} and {units[1]}",
+        caption="the diagonal; --json and -o give all 36 numbers",
+        box=box.SIMPLE, pad_edge=False, padding=(0, 1, 0, 0),
+    )  # fmt: skip
+    axes = ("x", "y", "z", "rx", "ry", "rz")
+    for name in ("row", *(f"{letter} {axis}" for axis in axes)):
+        table.add_column(name, justify="right", no_wrap=True)
+    diagonal = [next(v for h, v in predicted.more.items() if h.startswith(f"{letter}.{a}.{a}[")) for a in axes]
+    for i in range(min(len(predicted.asked), MOST_SHOWN)):
+        cells = [f"{factors[j > 2] * float(values[i]):.4g}" for j, values in enumerate(diagonal)]
+        table.add_row(str(predicted.asked.row[i]), *cells)
+    return table
 
 
 def _table(predicted: Predicted, frame: str) -> Table:

@@ -221,7 +221,8 @@ def _write(campaign: Campaign, output: Path, plan: Path) -> Path | None:
         read_settings(settings) if before is not None and settings.resolve() == settings_path(plan).resolve() else None
     )
     write_campaign(as_written(campaign, UNITS_OF_FILES), output, units=UNITS_OF_FILES)
-    if stated is not None and (stated.instrument, stated.shared) == (campaign.instrument, campaign.shared):
+    true = (campaign.instrument, campaign.shared)
+    if stated is not None and (stated.instrument_for(campaign.experiments.names), stated.shared) == true:
         replace_file(settings, before or b"")
     elif before is not None and not settings_text(campaign):
         replace_file(settings, f'format = "{FORMAT}"\n'.encode())

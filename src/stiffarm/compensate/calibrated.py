@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from stiffarm.errors import InputError, Problem
+from stiffarm.errors import InputError, Problem, did_you_mean, found_text
 from stiffarm.model.arm_model import ArmModel
 from stiffarm.model.effects import LinkCompliance
 from stiffarm.model.effects.placement import twist_of
@@ -30,10 +30,13 @@ from stiffarm.robot.placement import (
     tool_transform,
     vector_from_rotation,
 )
-from stiffarm.robot.urdf import placement_of, vector3
+from stiffarm.robot.urdf import placement_of, read_urdf_chain, vector3
+from stiffarm.robot.urdf_tree import read_urdf_tree
 from stiffarm.robot.urdf_write import write_calibrated_urdf
 
 Values = Mapping[str, float]
+SAME = 1e-9
+"""m or rad by which two statements of one joint may differ."""
 UNSAYABLE = (".gain", ".sin", ".cos", ".coupling[")
 
 
@@ -96,7 +99,12 @@ def _spring(of_file: float | None, found: float | None) -> float | None:
 
 
 def write_calibrated_original(model: ArmModel, values: Values, original: Path, output: Path) -> None:
-    """The user's own URDF with corrected joint origins and every other byte as it was."""
+    """The user's own URDF with corrected joint origins and every other byte as it was.
+
+    Raises `InputError` when its joints stand otherwise than those of the model's robot: a correction is stated in
+    the joint's own frame and would be wrong in another.
+    """
+    _refuse_another_arm(model.robot, original)
     corrections: dict[str, tuple[Vector3, Vector3]] = {}
     for name, change in joint_corrections(model, model.nominal | dict(values)).items():
         turn = vector_from_rotation(change.rotation)
@@ -105,6 +113,47 @@ def write_calibrated_original(model: ArmModel, values: Values, original: Path, o
             u, v, w = map(float, turn)
             corrections[name] = ((x, y, z), (u, v, w))
     write_calibrated_urdf(original, corrections, output)
+
+
+def _refuse_another_arm(robot: Robot, original: Path) -> None:
+    """The frames after the joints' motions must be those of the robot; where its first joint stands is free."""
+    tree = read_urdf_tree(original)
+    above = {joint.name: joint for joint in tree.joints}
+    missing = [name for name in robot.joint_names if name not in above]
+    if missing:
+        hint = did_you_mean(missing[0], list(above))
+        raise InputError(
+            Problem(
+                "the URDF has not the joints of the model's robot",
+                file=str(original),
+                found=", ".join(joint.name for joint in tree.joints if joint.kind != "fixed"),
+                allowed=", ".join(robot.joint_names),
+                next_step=hint and hint[0].upper() + hint[1:],
+            )
+        )
+    first, last = above[robot.joint_names[0]], above[robot.joint_names[-1]]
+    found, _ = read_urdf_chain(original, first.parent, last.child)
+    of_file = chain_transforms(Robot(tree.name, found, convention="urdf"))
+    problems = []
+    for i, (joint, own, other) in enumerate(zip(robot.joints, chain_transforms(robot), of_file, strict=False)):
+        apart = np.abs(joint.sign * own.axis - other.axis).max()
+        if i > 0:
+            apart = max(apart, np.abs(own.fixed.rotation - other.fixed.rotation).max())
+            apart = max(apart, np.abs(own.fixed.translation - other.fixed.translation).max())
+        if apart > SAME or joint.name != found[i].name:
+            problems.append(
+                Problem(
+                    "the joint stands otherwise in this URDF than in the model's robot",
+                    file=str(original),
+                    row=above[found[i].name].line,
+                    column=f"joint[{found[i].name}]",
+                    found=f"{apart:.3g} (m, rad) away" if joint.name == found[i].name else found_text(found[i].name),
+                    allowed="the URDF that the robot was read from" if joint.name == found[i].name else joint.name,
+                    next_step="Identify with this URDF as the robot, or convert without --original",
+                )
+            )
+    if problems:
+        raise InputError(problems)
 
 
 def _refuse_gears(values: Values) -> None:

@@ -13,8 +13,8 @@ applied from the left.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -51,11 +51,14 @@ class Predicted:
     """(3, rows) m, the part of the position that is bending."""
     sigma: Floats | None
     """(6, rows) standard deviations; None when the model knows no covariance."""
+    more: Mapping[str, Floats] = field(default_factory=dict)
+    """Further columns by header, (rows,)."""
 
     def columns(self) -> dict[str, Floats]:
         """The predicted columns by header."""
         found = dict(zip((*POSE_HEADERS, *ELASTIC_HEADERS), (*self.pose, *self.elastic), strict=True))
-        return found if self.sigma is None else found | dict(zip(SIGMA_HEADERS, self.sigma, strict=True))
+        found |= {} if self.sigma is None else dict(zip(SIGMA_HEADERS, self.sigma, strict=True))
+        return found | dict(self.more)
 
     def rows(self) -> list[dict[str, float | str | None]]:
         """The columns of the file with the predicted ones beside them, one dict per row."""
@@ -112,7 +115,7 @@ def predict_asked(
 
 
 def parts(asked: Asked, n_parameters: int) -> Iterator[tuple[str, Payload | None, Ints]]:
-    """Rows that share a point and a payload, in parts of bounded memory."""
+    """Rows with joint values that share a point and a payload, in parts of bounded memory."""
     most = max(1, _MOST_NUMBERS // (6 * max(1, n_parameters)))
     payload = np.zeros(len(asked), dtype=np.int64) if asked.payload is None else asked.payload
     answerable = np.isfinite(asked.q).all(axis=0)

@@ -21,6 +21,8 @@ from stiffarm.robot.placement import vector_from_rotation
 Floats = NDArray[np.float64]
 MOST_TRIED = 300
 """Readings with which likely mistakes in the joints are tried."""
+CENTRE = ("payload.x", "payload.y", "payload.z")
+LEAST_MASS_KG = 1.0
 
 
 def begin(system: System, names: Sequence[str]) -> Point:
@@ -51,6 +53,24 @@ def begin(system: System, names: Sequence[str]) -> Point:
         for axis, number in zip(("rx", "ry", "rz"), vector_from_rotation(start.tool), strict=True):
             values[f"tool.{axis}"] = float(number)
     return Point(values, frames_now)
+
+
+def weighed(system: System, names: Sequence[str], start: Point) -> Point:
+    """The first point with a first mass of an unknown payload, without which nothing moves with its centre.
+
+    The mass that explains the readings best, beside everything else that is asked for and linear about the start.
+    """
+    centre = [name for name in CENTRE if name in names]
+    if not centre or "payload.mass" not in names or start.values.get("payload.mass", 0.0) != 0.0:
+        return start
+    others = [name for name in names if name not in centre]
+    first = system.equations(start, others)
+    length = np.linalg.norm(first.columns, axis=0)
+    scaled = first.columns / np.where(length > 0.0, length, 1.0)
+    found = np.linalg.lstsq(scaled, first.residual, rcond=1e-10)[0]
+    at = others.index("payload.mass")
+    mass = float(found[at] / length[at]) if length[at] > 0.0 else 0.0
+    return Point({**start.values, "payload.mass": max(abs(mass), LEAST_MASS_KG)}, start.frames)
 
 
 def _cloud(system: System, rows: NDArray[np.int64], free: Sequence[str], q: Floats) -> Cloud:

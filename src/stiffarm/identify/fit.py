@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from stiffarm.errors import InputError, Problem
 from stiffarm.identifiability.selection import Dependence, Selection, select_columns
-from stiffarm.identify.begin import begin
+from stiffarm.identify.begin import begin, weighed
 from stiffarm.identify.data import Data, campaign_of, fitted_rows, resolved_of
 from stiffarm.identify.linearised import (
     UNLABELLED,
@@ -102,10 +102,13 @@ def fit_asked(asked: Asked, data: Data, options: Options) -> Fit:
         raise InputError(
             Problem("the campaign has no readings to fit", file=campaign.name, next_step="Fill in x, y, z columns")
         )
-    start = begin(system, asked.names)
-    noise = assumed_noise(system, start)
-    first = system.equations(start, asked.names)
-    selection, names, dropped = _keep(system, asked, first, noise)
+    plain = begin(system, asked.names)
+    for start in (weighed(system, asked.names, plain), plain):
+        noise = assumed_noise(system, start)
+        first = system.equations(start, asked.names)
+        selection, names, dropped = _keep(system, asked, first, noise)
+        if start is plain or "payload.mass" in names:  # a mass that is held is held at nominal
+            break
     columns = [*(asked.names.index(name) for name in names), *range(len(asked.names), first.columns.shape[1])]
     first = Equations(first.residual, first.columns[:, columns])
     if not columns:

@@ -235,6 +235,7 @@ def _with_settings(campaign: Campaign, settings: Settings, sheet: Sheet) -> Camp
                 allowed="'table' here, or columns sigma.x, sigma.y, sigma.z in the campaign",
             )
         )
+    instrument = settings.instrument_for(campaign.experiments.names)
     _check_sigma_table(campaign, settings)
     known = {setup.name: setup for setup in settings.setups}
     unused = [name for name in known if name not in {setup.name for setup in campaign.setups}]
@@ -242,7 +243,7 @@ def _with_settings(campaign: Campaign, settings: Settings, sheet: Sheet) -> Camp
     return replace(
         campaign,
         setups=tuple(known.get(setup.name, setup) for setup in campaign.setups),
-        instrument=settings.instrument,
+        instrument=instrument,
         shared=settings.shared,
         load_uncertainty=settings.load_uncertainty,
         warnings=(*campaign.warnings, *warnings),

@@ -8,8 +8,8 @@ Coordinates in ``[setup.*]`` are plain numbers, mm and rad, as on a drawing; a q
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -28,6 +28,7 @@ from stiffarm.measure.campaign import (
     Spherical,
     Tracker,
 )
+from stiffarm.measure.published import known_table, published_noise
 from stiffarm.robot.arm import ZERO3, Placement
 from stiffarm.robot.toml_source import TomlSource, dotted, toml_source
 from stiffarm.robot.values import NotNegative, refusal
@@ -164,6 +165,8 @@ class Settings:
     """A settings file in SI."""
 
     instrument: Instrument | None = None
+    published: str | None = None
+    """The instrument is a table of this name (`stiffarm.measure.published`)."""
     sigma_by_cell: bool = False
     """The instrument is a table and the table is in the ``sigma.`` columns of the campaign."""
     shared: SharedError = field(default_factory=SharedError)
@@ -171,6 +174,16 @@ class Settings:
     setups: tuple[Setup, ...] = ()
     file: str | None = None
     warnings: tuple[str, ...] = ()
+
+    def instrument_for(self, experiments: Sequence[str]) -> Instrument | None:
+        """The instrument of a campaign with these experiments, which a published table is laid over in order."""
+        if self.published is None:
+            return self.instrument
+        try:
+            return published_noise(experiments, self.published)
+        except InputError as error:
+            place = replace(error.problems[0], file=self.file, column="instrument.table")
+            raise InputError(place) from None
 
 
 def read_settings(path: str | Path) -> Settings:
@@ -182,21 +195,37 @@ def read_settings(path: str | Path) -> Settings:
     except OSError as error:
         raise InputError(Problem(f"the file cannot be read ({error.strerror})", file=str(path))) from None
     source = toml_source(content, str(path))
+    published = _published(source)
+    data = source.data
+    if published is not None:
+        data = {**data, "instrument": {k: v for k, v in data["instrument"].items() if k != "table"}}
     try:
-        tables = CampaignTables.model_validate(source.data)
+        tables = CampaignTables.model_validate(data)
     except ValidationError as error:
         raise InputError([_problem(source, detail) for detail in error.errors(include_url=False)]) from None
     instrument, unused = _instrument(source, tables.instrument)
     load = tables.load
     return Settings(
         instrument=instrument,
-        sigma_by_cell=tables.instrument is not None and instrument is None,
+        published=published,
+        sigma_by_cell=tables.instrument is not None and instrument is None and published is None,
         shared=SharedError(tables.shared.translation, tables.shared.rotation),
         load_uncertainty=LoadUncertainty(load.gain_sigma, load.direction_sigma, load.shared),
         setups=tuple(_setup(name, table) for name, table in tables.setup.items()),
         file=source.file,
         warnings=unused,
     )
+
+
+def _published(source: TomlSource) -> str | None:
+    """The name of a published table, when that stands in the place of a table."""
+    path = ("instrument", "table")
+    name = source.value(path)
+    if not isinstance(name, str) or source.value(("instrument", "type")) != "table":
+        return None
+    if problem := known_table(name):
+        raise InputError(replace(problem, file=source.file, row=source.row(path), column=dotted(path)))
+    return name
 
 
 _NEEDED: dict[str, tuple[str, ...]] = {

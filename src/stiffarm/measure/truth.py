@@ -5,8 +5,8 @@ A spread is a standard deviation for every parameter that matches a pattern: ``A
 overlap, the last one wins.  The draw of a parameter depends on the seed and its place in the model only, so that
 spreading one parameter more leaves the others where they were.
 
-The truth is written in the format of a model file, with every parameter of the robot, no covariance and the
-outliers that were planted, so that whatever reads a model reads a truth.
+The truth is written in the format of a model file, with every parameter of the robot, no covariance, the outliers
+that were planted and by what the loads differed from what is stated, so that whatever reads a model reads a truth.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import platform
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -119,7 +119,9 @@ def _nothing_to_scale(spread: Spread, matching: tuple[Parameter, ...]) -> Proble
 
 
 def _never_negative(parameter: Parameter) -> bool:
-    """Compliances of joints and on the diagonal of links."""
+    """Compliances of joints and on the diagonal of links; masses."""
+    if parameter.unit == "kg":
+        return True
     pair = _PAIR.search(parameter.name)
     return parameter.elastic and (pair is None or pair[1] == pair[2])
 
@@ -137,6 +139,7 @@ def truth_document(
         "dropped": [],
         "setups": [_setup_entry(name, frame, model, full) for name, frame in virtual.frames.items()],
         "outliers": _outlier_entries(virtual),
+        "loads": [asdict(error) for error in virtual.load_errors],
         "fit": {},
         "domain": _domain(virtual.campaign),
         "holdout": None,

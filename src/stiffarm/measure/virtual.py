@@ -9,8 +9,10 @@ of one: standard deviations are those of *readings*, unless a row states its own
 is drawn as it is defined, a random direction with a normal length, and is not normal itself.  An outlier is a reading
 moved by 10 to 50 of its standard deviations in a random direction.
 
-Truth, instrument, shared motions and outliers have random streams of their own, so that asking for outliers leaves the
-other errors as they were.
+Loads that the plan's settings state with an uncertainty differ from what is stated (`stiffarm.measure.true_loads`).
+
+Truth, instrument, shared motions, outliers and loads have random streams of their own, so that asking for outliers
+leaves the other errors as they were.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from stiffarm.measure.covariance import cholesky3, group_centres, shared_groups
 from stiffarm.measure.instruments import Covariance, reading_covariance
 from stiffarm.measure.observe import expected, setup_frames
 from stiffarm.measure.points import SeenPoints, seen_points
+from stiffarm.measure.true_loads import LoadError, with_true_loads
 from stiffarm.model.arm_model import Arm
 from stiffarm.model.rotations import matrix_of, rotate, vector_of
 from stiffarm.robot.placement import Rigid
@@ -37,7 +40,7 @@ Flags = NDArray[np.bool_]
 
 OUTLIER_SIGMAS = (10.0, 50.0)
 """Least and largest size of an outlier in standard deviations of its reading."""
-_STREAMS = ("truth", "instrument", "shared", "outliers")
+_STREAMS = ("truth", "instrument", "shared", "outliers", "loads")
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,10 +55,11 @@ class VirtualCampaign:
     outlier_sigmas: Floats
     """By how many of their standard deviations they were moved."""
     seed: int
+    load_errors: tuple[LoadError, ...] = ()
 
 
 def stream(seed: int, purpose: str) -> np.random.Generator:
-    """The generator of one purpose (``truth``, ``instrument``, ``shared``, ``outliers``) under a seed."""
+    """The generator of one purpose (``truth``, ``instrument``, ``shared``, ``outliers``, ``loads``) under a seed."""
     return np.random.default_rng([seed, _STREAMS.index(purpose)])
 
 
@@ -87,9 +91,10 @@ def simulate(
         plan.shared.rotation_rad if shared_rotation_rad is None else shared_rotation_rad,
     )
     prepared = replace(plan, instrument=used, shared=shared)
-    points = seen_points(arm_truth, prepared, frames, loads)
+    loaded, load_errors = with_true_loads(prepared, stream(seed, "loads"))
+    points = seen_points(arm_truth, loaded, frames, loads)
     covariance = reading_covariance(prepared, points=points)
-    value = expected(arm_truth, prepared, frames, loads).value
+    value = expected(arm_truth, loaded, frames, loads).value
     value = moved_together(prepared, value, points, stream(seed, "shared"))
     value = _with_errors(prepared, value, _errors(prepared, covariance, stream(seed, "instrument")))
     asked = _asked_cells(prepared, covariance)
@@ -98,7 +103,7 @@ def simulate(
     readings = replace(plan.readings, value=np.where(asked, value, np.nan))
     names = [setup.name for setup in plan.setups]
     true_frames = dict(zip(names, setup_frames(plan, frames), strict=True))
-    return VirtualCampaign(replace(prepared, readings=readings), true_frames, outliers, sigmas, seed)
+    return VirtualCampaign(replace(prepared, readings=readings), true_frames, outliers, sigmas, seed, load_errors)
 
 
 def _check_kinds(plan: Campaign) -> None:

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from stiffarm.measure.published import DEFLECTION_SIGMA_UM
 from stiffarm.model.arm_model import Arm, ArmModel
 from stiffarm.model.evaluate import elastic_columns
 from stiffarm.model.loads import Load, State
@@ -42,10 +43,7 @@ CONFIGURATIONS_DEG = (
 """Table 2: A1 to A6."""
 GROUP = np.repeat(np.arange(5), 3)
 """Which of the five compliances of joint 2 belongs to each configuration."""
-SIGMA_UM = np.array([
-    (150, 64, 33), (57, 86, 118), (97, 70, 44), (28, 19, 35), (72, 48, 17), (153, 46, 22), (112, 66, 53), (74, 55, 59),
-    (80, 63, 102), (69, 73, 79), (80, 36, 26), (53, 39, 29), (26, 29, 29), (88, 121, 42), (90, 52, 50),
-], dtype=float)  # fmt: skip
+SIGMA_UM = DEFLECTION_SIGMA_UM["paper-003"]
 """Table 1: configurations by axes."""
 CLAIMED_GAIN = (27.2, 42.0)
 
