@@ -279,11 +279,6 @@ def test_words_say_what_would_help() -> None:
     assert any("A6.rx" in s and "marker" in s for s in on_axis)
 
 
-def test_later_kinds_say_so() -> None:
-    with pytest.raises(InputError, match="do not touch anything"):
-        asked(geometry="full", observe="plane")
-
-
 def test_impossible_questions_say_what_is_allowed() -> None:
     with pytest.raises(InputError, match="P1 P2 P3 tool flange"):
         asked(markers=("P9",))
@@ -417,12 +412,6 @@ def test_effect_in_use_is_that_of_a_fit_without_the_parameter() -> None:
     assert all(effect.matters for effect in found.in_use)
 
 
-def test_touched_targets_in_a_plan_say_so() -> None:
-    plan = plan_of(3, {"experiment": np.arange(3), "target": np.zeros(3, dtype=np.int64)}, kind="touch")
-    with pytest.raises(InputError, match="touched targets"):
-        assess(ROBOT, plan)
-
-
 # practical classes ---------------------------------------------------------------------------------------------
 
 LINK = np.diag([4.50e-8, 8.01e-5, 3.64e-5, 3.76e-3, 1.09e-3, 2.65e-3])
@@ -546,7 +535,7 @@ def test_command_on_a_plan_gives_classes(capsys: pytest.CaptureFixture[str], tmp
 
 @pytest.mark.parametrize(
     "arguments",
-    [("kr270", "--load", "sideways"), ("kr270", "--nu", "5"), ("kr270", "--observe", "touch"), ("nobody",),
+    [("kr270", "--load", "sideways"), ("kr270", "--nu", "5"), ("kr270", "--observe", "sniff"), ("nobody",),
      ("kr270", "--marker", "P7"), ("kr270", "--geometry", "none")],
 )  # fmt: skip
 def test_command_refuses_in_one_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:

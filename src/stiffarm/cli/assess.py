@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
@@ -41,6 +42,9 @@ def assess(
     observe: Annotated[
         str, typer.Option(metavar="pose|position|touch|plane|sphere", help="What is read.")
     ] = "position",
+    known_length: Annotated[
+        bool, typer.Option("--known-length", help="Touches only: one distance, gap or radius of the targets is known.")
+    ] = False,
     marker: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A point that is seen; repeatable.")] = None,
     select: Annotated[
         list[str] | None, typer.Option(metavar="PATTERN", help="Further parameters, such as '*.compensator.*'.")
@@ -67,6 +71,7 @@ def assess(
     from stiffarm.robot.reading import read_robot
 
     question = _question(geometry, elastic, template, links, load, load_point, observe, marker, select, nu, seed)
+    question = replace(question, known_length=known_length)
     arm = read_robot(robot)
     campaign = None if plan is None else read_plan(plan, arm)
     if campaign is not None:
@@ -175,12 +180,16 @@ def _document(a: Assessment, robot: str, plan: Path | None) -> dict[str, Any]:
         "enough": a.enough,
         "help": [{"what": h.what, "rank": h.rank, "tells": h.tells, "alone": h.alone} for h in a.help],
         "misaligned": None,
+        "touches": None,
         "words": sentences(a),
         "warnings": cautions(a),
         "seed": a.question.seed,
     }
     if a.misaligned is not None:
         document["misaligned"] = {"on_paper": a.misaligned.on_paper, "against_noise": a.misaligned.against_noise}
+    if a.touches is not None:
+        document["touches"] = {"scale_told": not a.touches.scale_lost, "known_lengths": a.touches.known,
+                               "with_known_length": a.touches.rank_with}  # fmt: skip
     for p in a.practical:
         entry: dict[str, Any] = {"nu": p.nu, "class": p.kind, "std": p.sigma, "value": p.value, "basis": p.basis}
         if p.kind == "uncertain":

@@ -51,7 +51,7 @@ def helps(
     for words, other in _others(asked, design, load):
         added = design_columns(other, asked.model, asked.names, deflection=deflection)
         scale = weight * len(added) / max(float(np.linalg.norm(added)), 1e-300)
-        help_ = _gained(words, np.vstack([rows, added * scale]), sizes, groups)
+        help_ = gained(words, np.vstack([rows, added * scale]), sizes, groups)
         if help_.rank > groups.rank:
             found.append(help_)
     return tuple(found)
@@ -72,7 +72,8 @@ def _others(asked: Wanted, design: Design, load: str) -> Iterator[tuple[str, Des
         yield "the tool's orientation", replace(design, pose=True)
 
 
-def _gained(words: str, rows: Floats, sizes: Floats, before: Groups) -> Help:
+def gained(words: str, rows: Floats, sizes: Floats, before: Groups) -> Help:
+    """What rows that hold those of a design and more would tell beyond it."""
     seen = spectrum(rows, sizes)
     touched = np.diag(seen.projector) > TOUCHED
     unseen = set(before.nothing)

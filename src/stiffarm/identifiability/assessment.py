@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiffarm.identifiability.advice import Help, helps, other_directions
-from stiffarm.identifiability.design import Design, design_columns, generic_design, load_kind
+from stiffarm.identifiability.design import Design, design_columns, generic_design, load_kind, stiff
 from stiffarm.identifiability.groups import Groups, find_groups
 from stiffarm.identifiability.in_use import keep_for_use
 from stiffarm.identifiability.planned import PlanRows, plan_rows, unknown_frames
@@ -33,7 +33,11 @@ from stiffarm.identifiability.question import (
     wanted,
 )
 from stiffarm.identifiability.spectrum import WEAK, spectrum
+from stiffarm.identifiability.touch_advice import TouchFacts, touch_facts, touch_helps
+from stiffarm.identifiability.touch_design import generic_touches
+from stiffarm.identifiability.touched_rows import touching
 from stiffarm.measure.campaign import DEFAULT_MARKER, Campaign
+from stiffarm.measure.targets import NAMES, TOUCHED
 from stiffarm.model.arm_model import ArmModel
 from stiffarm.model.chain import AXES
 from stiffarm.model.parameters import Parameter
@@ -95,6 +99,8 @@ class Assessment:
     misaligned: Misaligned | None
     """None when no elastic parameter is redundant."""
     warnings: tuple[str, ...]
+    touches: TouchFacts | None = None
+    """None when something else than touches is read as well, or nothing is touched."""
 
 
 def assess(
@@ -105,7 +111,9 @@ def assess(
     ``use`` holds the configurations, loads and points of use; it is judged for plans of deflections.
     """
     asked_for = question or Question()
-    return _generic(robot, asked_for) if plan is None else _planned(robot, plan, asked_for, use)
+    if plan is None:
+        return _generic_touches(robot, asked_for) if asked_for.observe in TOUCHED else _generic(robot, asked_for)
+    return _touches(robot, plan, asked_for) if _only_touches(plan) else _planned(robot, plan, asked_for, use)
 
 
 def _generic(robot: Robot, question: Question) -> Assessment:
@@ -138,14 +146,58 @@ def _generic(robot: Robot, question: Question) -> Assessment:
     )
 
 
+def _only_touches(plan: Campaign) -> bool:
+    return bool((touching(plan) | plan.kind("distance")).all())
+
+
+def _generic_touches(robot: Robot, question: Question) -> Assessment:
+    asked = wanted(robot, question, markers_of(robot, question), Circumstances(frames=True))
+    plan = generic_touches(stiff(asked.model), question, asked)
+    return replace(_touches(robot, plan, question), planned=False, load=load_kind(question, asked))
+
+
+def _touches(robot: Robot, plan: Campaign, question: Question) -> Assessment:
+    """A plan whose rows touch things of unknown place, and know distances between them."""
+    markers = _markers_of_plan(plan)
+    load = _load_words(robot, plan, False)
+    asked = wanted(robot, replace(question, observe="position"), markers, Circumstances(False, load != "none", True))
+    found = plan_rows(plan, asked)
+    groups = find_groups(found.rows, found.names, sizes=found.sizes, priority=priority(robot, found.names))
+    points = plan.experiments.load_points
+    facts = touch_facts(plan, asked, found, groups)
+    return Assessment(
+        robot,
+        question,
+        {p.name: p for p in asked.model.parameters},
+        None,
+        True,
+        f"touched {' and '.join(facts.shapes)}",
+        load,
+        markers,
+        int(touching(plan).sum()),
+        int(touching(plan).sum()),
+        groups,
+        _practical(asked, found, groups, question, False),
+        (),
+        touch_helps(plan, asked, found, groups, load, points[0] if points else load_point_of(robot, question)),
+        None,
+        _warnings(groups, False),
+        touches=facts,
+    )
+
+
+def _markers_of_plan(plan: Campaign) -> tuple[str, ...]:
+    codes = np.unique(plan.readings.marker[~plan.kind("distance")]).tolist()
+    return tuple(dict.fromkeys(plan.markers[m] if m >= 0 else DEFAULT_MARKER for m in codes))
+
+
 def _planned(robot: Robot, plan: Campaign, question: Question, use: Campaign | None) -> Assessment:
     kinds = [kind for kind in ("position", "deflection", "pose") if plan.kind(kind).any()]
-    markers = tuple(
-        dict.fromkeys(plan.markers[m] if m >= 0 else DEFAULT_MARKER for m in np.unique(plan.readings.marker).tolist())
-    )
+    touched = [f"touched {NAMES[shape]}s" for shape in TOUCHED if plan.kind(shape).any()]
+    markers = _markers_of_plan(plan)
     observe: ObserveKind = "pose" if "pose" in kinds else "position"
     load = _load_words(robot, plan, kinds == ["deflection"])
-    seen = Circumstances(kinds == ["deflection"], load != "none", bool(unknown_frames(plan)))
+    seen = Circumstances(kinds == ["deflection"] and not touched, load != "none", bool(unknown_frames(plan)))
     asked = wanted(robot, replace(question, observe=observe), markers, seen)
     found = plan_rows(plan, asked)
     deflection = found.deflections
@@ -154,14 +206,14 @@ def _planned(robot: Robot, plan: Campaign, question: Question, use: Campaign | N
     design = _design_of(robot, plan, question, markers, "pose" in kinds)
     used = len(np.unique(plan.readings.experiment))
     practical = _practical(asked, found, groups, question, deflection)
-    own = np.array([i for i, name in enumerate(found.names) if name in set(asked.names)])
+    framed = len(found.names) > len(asked.names)
     return Assessment(
         robot,
         question,
         {p.name: p for p in asked.model.parameters},
         design,
         True,
-        "deflections" if deflection else " and ".join(f"{kind}s" for kind in kinds),
+        "deflections" if deflection else " and ".join([*(f"{kind}s" for kind in kinds), *touched]),
         load,
         markers,
         used,
@@ -169,7 +221,7 @@ def _planned(robot: Robot, plan: Campaign, question: Question, use: Campaign | N
         groups,
         other_directions(asked, design, found, groups, practical) if deflection else practical,
         _in_use(robot, asked, found, groups, practical, question, use) if deflection and use is not None else (),
-        () if len(own) < len(found.names) else helps(asked, design, found.rows, found.sizes, groups, "", deflection),
+        () if touched or framed else helps(asked, design, found.rows, found.sizes, groups, "", deflection),
         _misaligned(asked, design, groups, deflection),
         _warnings(groups, deflection),
     )
@@ -195,7 +247,7 @@ def _enough(rows: Floats, sizes: Floats, per: int, rank: int) -> int:
 def _design_of(robot: Robot, plan: Campaign, question: Question, markers: tuple[str, ...], pose: bool) -> Design:
     """A plan's configurations with one load each, for asking what other loads would tell."""
     experiments = plan.experiments
-    used = np.unique(plan.readings.experiment)
+    used = np.unique(plan.readings.experiment[~plan.kind("distance")])
     wrench = experiments.wrench_world[:, :, used].sum(axis=0) if len(experiments.load_points) else None
     nothing = np.zeros((6, len(used)))
     wrench = nothing if wrench is None else wrench

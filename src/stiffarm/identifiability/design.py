@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stiffarm.errors import InputError, Problem
 from stiffarm.identifiability.question import COMPENSATOR, LoadKind, Question, Wanted, load_point_of, markers_of
 from stiffarm.model.arm_model import Arm, ArmModel
 from stiffarm.model.evaluate import sensitivity
@@ -35,7 +34,6 @@ FREE_TURN_RAD = np.pi
 FREE_SLIDE_M = 1.0
 ROWS_PER_PARAMETER = 3
 FEWEST, MOST = 40, 600
-LATER = ("touch", "plane", "sphere")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +67,6 @@ class Design:
 
 def generic_design(robot: Robot, question: Question, asked: Wanted) -> Design:
     """Random configurations and loads, enough of them for every parameter asked for."""
-    refuse_later(question)
     markers, point = markers_of(robot, question), load_point_of(robot, question)
     pose = question.observe == "pose"
     per = 3 * len(markers) + (3 if pose else 0)
@@ -77,20 +74,6 @@ def generic_design(robot: Robot, question: Question, asked: Wanted) -> Design:
     q = random_configurations(robot, count, np.random.default_rng([question.seed, 0]))
     force, torque = generic_loads(load_kind(question, asked), count, np.random.default_rng([question.seed, 1]))
     return Design(q, force, torque, point, markers, pose)
-
-
-def refuse_later(question: Question) -> None:
-    """Touched targets need configurations that touch them, which random ones do not."""
-    if question.observe in LATER:
-        raise InputError(
-            Problem(
-                "generic configurations do not touch anything",
-                column="--observe",
-                found=question.observe,
-                allowed="pose or position",
-                next_step="Ask about poses or positions",
-            )
-        )
 
 
 def load_kind(question: Question, asked: Wanted) -> LoadKind:

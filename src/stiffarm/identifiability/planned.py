@@ -5,8 +5,9 @@ after each was whitened by its own scatter (C_g: an error that the rows of a gro
 variance 1 after division by the Cholesky factor of K, block by block of rows that share anything.
 
 The frame of every setup that is not given is unknown and listed as `setup.NAME.x` .. `.rz`: small motions of the
-readings about the middle of the setup.  Without any noise model lengths (m) and angles (rad) count alike and nothing
-can be said of practical classes.
+readings about the middle of the setup.  What was touched is taken out of its rows first
+(`stiffarm.identifiability.touched_rows`).  Without any noise model lengths (m) and angles (rad) count alike and
+nothing can be said of practical classes.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components
 
-from stiffarm.errors import InputError, Problem
-from stiffarm.identifiability.design import LATER, second_order, stiff
+from stiffarm.identifiability.design import second_order, stiff
 from stiffarm.identifiability.question import FRAME, Wanted
+from stiffarm.identifiability.touched_rows import touched_rows
 from stiffarm.measure.campaign import Campaign
 from stiffarm.measure.covariance import Noise, SharedNoise, Whitener, noise_of, whitener
-from stiffarm.measure.observe import expected, expected_with_columns, given_frame, residual
+from stiffarm.measure.observe import DIRECT, expected, expected_with_columns, given_frame, residual
 from stiffarm.measure.points import seen_points
 from stiffarm.measure.references import Resolved, resolve_references
+from stiffarm.measure.subset import with_readings
 from stiffarm.model.chain import AXES
 from stiffarm.model.kernel import cross
 
@@ -53,7 +55,22 @@ class PlanRows:
 
 def plan_rows(campaign: Campaign, asked: Wanted, loads: str = "torque") -> PlanRows:
     """Rows of a plan, or of a campaign that was measured."""
-    _refuse_touched(campaign)
+    direct = np.any([campaign.kind(kind) for kind in DIRECT], axis=0)
+    if direct.all():
+        return _direct_rows(campaign, asked, loads)
+    touched = touched_rows(campaign, asked, loads)
+    if not direct.any():
+        sizes = np.array([asked.size[name] for name in asked.names])
+        return PlanRows(asked.names, sizes, touched.rows, touched.stated, None, False)
+    seen = _direct_rows(with_readings(campaign, direct), asked, loads)
+    wide = np.zeros((len(touched.rows), len(seen.names)))
+    wide[:, : len(asked.names)] = touched.rows
+    known = seen.noise_known and touched.stated
+    return replace(seen, rows=np.vstack([seen.rows, wide]), noise_known=known, right=None, deflections=False)
+
+
+def _direct_rows(campaign: Campaign, asked: Wanted, loads: str) -> PlanRows:
+    """Rows of positions, poses and deflections."""
     resolved = _resolved(campaign, asked)
     plan = resolved.campaign
     cells = _cells(plan, resolved)
@@ -61,8 +78,7 @@ def plan_rows(campaign: Campaign, asked: Wanted, loads: str = "torque") -> PlanR
     columns = _columns(filled, asked, loads)
     frames, frame_columns = _frames(filled, asked, loads)
     names = (*asked.names, *frames)
-    size = {p.name: p.scale for p in asked.model.parameters}
-    sizes = np.array([size.get(name, 1e-3) for name in names])
+    sizes = np.array([asked.size.get(name, 1e-3) for name in names])
     noise = _noise(replace(resolved, campaign=filled), asked, cells)
     every = np.where(cells, np.concatenate([columns, frame_columns]), 0.0)
     measured = bool(np.isfinite(plan.readings.value[cells]).all())
@@ -80,23 +96,6 @@ def _resolved(campaign: Campaign, asked: Wanted) -> Resolved:
         return resolve_references(campaign, keep_unloaded=False)
     rows = len(campaign.readings)
     return Resolved(campaign, campaign, np.arange(rows), np.full(rows, -1))
-
-
-def _refuse_touched(campaign: Campaign) -> None:
-    for kind in (*LATER, "distance"):
-        rows = np.flatnonzero(campaign.kind(kind))
-        if len(rows):
-            raise InputError(
-                Problem(
-                    "what touched targets and distances can tell is not judged by this command",
-                    file=campaign.files[0] if len(campaign.files) == 1 else None,
-                    row=int(campaign.readings.row[rows[0]]),
-                    column="observation",
-                    found=kind,
-                    allowed="position, deflection, pose",
-                    next_step="stiffarm identify names what cannot be told of such a campaign (see its 'dropped')",
-                )
-            )
 
 
 def _cells(campaign: Campaign, resolved: Resolved) -> Flags:
@@ -129,8 +128,8 @@ def _columns(campaign: Campaign, asked: Wanted, loads: str) -> Floats:
 
 
 def unknown_frames(campaign: Campaign) -> list[int]:
-    """Setups with positions or poses whose frame the campaign does not state; deflections need none."""
-    placed = ~campaign.kind("deflection")
+    """Setups with positions or poses whose frame the campaign does not state; deflections and touches need none."""
+    placed = campaign.kind("position") | campaign.kind("pose")
     return [i for i in np.unique(campaign.readings.setup[placed]).tolist() if given_frame(campaign.setups[i]) is None]
 
 

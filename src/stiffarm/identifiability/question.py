@@ -45,8 +45,10 @@ class Question:
     load: LoadKind | None = None
     """None: ``any`` when compliances are asked for."""
     observe: ObserveKind = "position"
+    known_length: bool = False
+    """Of generic touches: one distance between points, the gap of two parallel planes or a radius is known."""
     markers: tuple[str, ...] = ()
-    """Empty: every marker of the tool for positions, the tool point for poses."""
+    """Empty: every marker of the tool for positions, the tool point for poses and touches."""
     load_point: str | None = None
     """None: the first load point of the tool, else the tool point."""
     select: tuple[str, ...] = ()
@@ -76,6 +78,11 @@ class Wanted:
     names: tuple[str, ...]
     elastic: bool
     geometric: bool
+
+    @property
+    def size(self) -> dict[str, float]:
+        """Typical size of every parameter of the model, SI."""
+        return {p.name: p.scale for p in self.model.parameters}
 
 
 @dataclass(frozen=True)
@@ -175,7 +182,8 @@ def markers_of(robot: Robot, question: Question) -> tuple[str, ...]:
             )
     if question.markers:
         return tuple(dict.fromkeys(question.markers))
-    return (DEFAULT_MARKER,) if question.observe == "pose" else robot.marker_names or (DEFAULT_MARKER,)
+    everything = question.observe == "position"
+    return (robot.marker_names if everything else ()) or (DEFAULT_MARKER,)
 
 
 def load_point_of(robot: Robot, question: Question) -> str:

@@ -8,6 +8,7 @@ from stiffarm.identifiability.advice import Help
 from stiffarm.identifiability.assessment import MISALIGNMENT, ON_PAPER, Assessment
 from stiffarm.identifiability.groups import Combination
 from stiffarm.identifiability.spectrum import WEAK
+from stiffarm.identifiability.touch_words import told_elsewhere, touch_sentences
 
 SMALL_GROUP = 7
 MOST_GROUPS = 6
@@ -25,6 +26,7 @@ def sentences(assessment: Assessment) -> tuple[str, ...]:
     """Everything worth saying, most important first."""
     return (
         _headline(assessment),
+        *touch_sentences(assessment),
         *_unseen(assessment),
         *_together(assessment),
         *_enough(assessment),
@@ -96,7 +98,7 @@ def _count(number: int, what: str = "parameter") -> str:
 
 def _unseen(a: Assessment) -> list[str]:
     """One sentence for unseen joints, one for everything else that is unseen."""
-    nothing = a.groups.nothing
+    nothing = [name for name in a.groups.nothing if name not in told_elsewhere(a)]
     if not nothing:
         return []
     subject = LOADS.get(a.load, "These loads")
@@ -159,9 +161,7 @@ def _together(a: Assessment) -> list[str]:
 
 
 def _enough(a: Assessment) -> list[str]:
-    if a.planned:
-        return []
-    if a.groups.rank == 0:
+    if a.planned or a.touches is not None or a.groups.rank == 0:
         return []
     return [
         f"{_count(a.enough, 'configuration')} in general position {'reaches' if a.enough == 1 else 'reach'} that rank; "

@@ -76,7 +76,7 @@ def plan_of_touches(
     first = [index[t.name] for t in touched for _ in range(t.q.shape[1])] + [index[d.first] for d in known]
     kind = [t.shape for t in touched for _ in range(t.q.shape[1])] + ["distance"] * len(known)
     q = np.full((len(joints), n), np.nan)
-    q[:, :touches] = np.concatenate([t.q for t in touched], axis=1)
+    q[:, :touches] = np.concatenate([np.zeros((len(joints), 0)), *(t.q for t in touched)], axis=1)
     is_touch = np.arange(n) < touches
     after = np.full(touches, np.nan)
     return Campaign(
