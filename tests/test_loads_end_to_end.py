@@ -16,8 +16,8 @@ import numpy as np
 import pytest
 
 from stiffarm.cli.main import main
+from stiffarm.measure.departures import as_it_was
 from stiffarm.measure.reading import read_plan
-from stiffarm.measure.true_loads import with_true_loads
 from stiffarm.measure.virtual import simulate, stream
 from stiffarm.model.arm_model import ArmModel
 from stiffarm.robot.arm import BodyPoint
@@ -182,7 +182,7 @@ def test_true_loads_scatter_as_stated_and_together(shared: str, groups: int, tmp
     gain, turn = np.empty((draws, 6)), np.empty((draws, 6, 3))
     force = stated.experiments.wrench_world[0, :3]
     for seed in range(draws):
-        true, errors = with_true_loads(stated, stream(seed, "loads"))
+        true, errors = as_it_was(stated, stream(seed, "loads"))
         assert len(errors) == groups
         pull = true.experiments.wrench_world[0, :3]
         gain[seed] = np.linalg.norm(pull, axis=0) / np.linalg.norm(force, axis=0)
@@ -200,8 +200,8 @@ def test_a_virtual_campaign_bends_under_its_true_loads(tmp_path: Path) -> None:
     stated = replace(exact, load_uncertainty=replace(exact.load_uncertainty, gain_sigma=0.05))
     arm = ArmModel.of(ROBOT).at()
     virtual, plain = simulate(arm, stated, seed=7), simulate(arm, exact, seed=7)
-    (error,) = virtual.load_errors
-    assert plain.load_errors == ()
+    (error,) = virtual.departures
+    assert plain.departures == ()
     assert abs(error.gain - 1.0) > 1e-3
     ratio = virtual.campaign.readings.value[:3] / plain.campaign.readings.value[:3]
     np.testing.assert_allclose(ratio, error.gain, rtol=1e-9)
@@ -212,7 +212,7 @@ def test_a_payload_weighs_otherwise_than_stated(tmp_path: Path) -> None:
     stated = read_plan(plan(tmp_path, CASES["known payload of a setup"], configurations=2), ROBOT)
     masses = []
     for seed in range(1000):
-        true, (error,) = with_true_loads(stated, stream(seed, "loads"))
+        true, (error,) = as_it_was(stated, stream(seed, "loads"))
         light, heavy = true.setups
         assert light.payload is None
         assert heavy.payload is not None
@@ -220,3 +220,56 @@ def test_a_payload_weighs_otherwise_than_stated(tmp_path: Path) -> None:
         masses.append(error.mass_kg)
     assert np.mean(masses) == pytest.approx(0.0, abs=5 * 2.0 / np.sqrt(1000))
     assert np.std(masses) == pytest.approx(2.0, rel=0.1)
+
+
+# --- forces and joint values with deviations of their own -----------------------------------------
+
+OWN = {
+    "sigma.force[N]": (150.0, lambda i, q, pull: [[f"e{i}", *q, *pull, 150, "deflection", m] for m in TOOL]),
+    "sigma.q.A2[deg]": (0.02, lambda i, q, pull: [[f"e{i}", *q, *pull, 0.02, "position", m] for m in TOOL]),
+}
+
+
+def scores(folder: Path, column: str, seeds: range, *, known: bool) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Errors of the compliances in standard deviations, with or without what the column says."""
+
+    def rows(i: int, q: Cells, random: np.random.Generator) -> list[Cells]:
+        return OWN[column][1](i, q, random.uniform(-2000, 2000, 3).round(1).tolist())
+
+    header = [*Q, *(f"force.side.{axis}[N]" for axis in "xyz"), column, "observation", "marker"]
+    plan(folder, Case(header, rows, ALL), configurations=20)
+    found = []
+    for seed in seeds:
+        made = ["-o", "day.campaign.csv", "--truth-out", "truth.json", "--sigma", "0.02mm", "--seed", str(seed)]
+        assert main(["simulate", "arm.robot.toml", "day.plan.csv", *made, "--quiet"]) == 0
+        if not known:
+            path = folder / "day.campaign.csv"
+            path.write_text(path.read_text(encoding="utf-8").replace("sigma.", "stated."), encoding="utf-8")
+        asked = ["--folds", "0", "--geometry", "none", "--estimator", "wls", "-o", "m.json", "--quiet"]
+        assert main(["identify", "arm.robot.toml", "day.campaign.csv", *asked]) in (0, 1)
+        truth, model = parameters("truth.json"), parameters("m.json")
+        found += [(model[n]["value"] - truth[n]["value"]) / model[n]["std"] for n in ALL]
+    return np.array(found)
+
+
+@pytest.mark.parametrize("column", OWN)
+def test_deviations_stated_in_rows_are_carried(column: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    told = np.sqrt(np.mean(scores(tmp_path, column, range(3), known=True) ** 2))
+    untold = np.sqrt(np.mean(scores(tmp_path, column, range(2), known=False) ** 2))
+    assert 0.6 < told < 1.4
+    assert untold > 2.0
+
+
+def test_own_deviations_scatter_as_stated(tmp_path: Path) -> None:
+    for column, (sigma, rows) in OWN.items():
+        header = [*Q, *(f"force.side.{axis}[N]" for axis in "xyz"), column, "observation", "marker"]
+        case = Case(header, lambda i, q, _, rows=rows: rows(i, q, [300.0, 0.0, -400.0]), ALL)
+        stated = read_plan(plan(tmp_path, case, configurations=2), ROBOT)
+        draws = []
+        for seed in range(1000):
+            true, _ = as_it_was(stated, stream(seed, "loads"))
+            pull = np.linalg.norm(true.experiments.wrench_world[0, :3], axis=0) - 500.0
+            draws.append(pull if "force" in column else np.rad2deg(true.experiments.q[1] - stated.experiments.q[1]))
+        np.testing.assert_allclose(np.std(draws, axis=0), sigma, rtol=0.12)
+        assert abs(np.corrcoef(np.array(draws).T)[0, 1]) < 0.15

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from stiffarm.identify.nuisance import experiment_loads
+from stiffarm.identify.nuisance import experiment_loads, experiment_sigmas
 from stiffarm.identify.system import Point, System
 from stiffarm.identify.whitening import OwnBlocks, Whitening, shared_blocks
 from stiffarm.measure.campaign import Isotropic, SharedError, Tracker
@@ -54,7 +54,7 @@ class RowNoise:
     absolute: csr_array | None = None
     """(scalars, errors) columns of shared errors of known size, m or rad."""
     load: csr_array | None = None
-    """The same of loads that are uncertain by experiment, at the compliances of now."""
+    """The same of loads and joints that err by experiment, at the compliances of now."""
 
     @cached_property
     def whitening(self) -> Whitening:
@@ -121,7 +121,7 @@ def rescaled(noise: RowNoise, residual: Floats, unknowns: int = 0) -> RowNoise:
 
 def adapts(noise: RowNoise, system: System) -> bool:
     """Whether what is assumed of the errors depends on the fit."""
-    return noise.mixed or noise.unsettled or system.campaign.load_uncertainty.shared == "experiment"
+    return noise.mixed or noise.unsettled or bool(experiment_sigmas(system.campaign))
 
 
 def adapted(noise: RowNoise, system: System, at: Point, residual: Floats, unknowns: int = 0) -> RowNoise:

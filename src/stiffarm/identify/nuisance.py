@@ -15,7 +15,8 @@ between setups, data do inform n, and less is left.  Estimators that treat a pri
 `honest`, `robust`) solve for n together with x; the others hold n at 0 and add G G', which is never too little.
 
 *By experiment*, the errors are many and each touches the rows of one experiment: they are columns of those rows'
-covariance (`stiffarm.identify.noise`).
+covariance (`stiffarm.identify.noise`).  So are the deviations that rows state of their own force (``sigma.force``, a
+gain of sigma / |force|) and of their joint values (``sigma.q.*``, an offset of that joint).
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ from stiffarm.identify.options import EstimatorName
 from stiffarm.identify.outcome import LinearEstimate
 from stiffarm.identify.problem import LinearProblem, Prior
 from stiffarm.identify.system import Point, System
-from stiffarm.measure.campaign import LoadUncertainty
+from stiffarm.measure.campaign import Campaign, LoadUncertainty
+from stiffarm.measure.departures import own_force_sigma
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -81,20 +83,36 @@ def nuisance_of(system: System, at: Point, names: Sequence[str]) -> Nuisance:
     return Nuisance(tuple(name for name, _ in every), columns)
 
 
+def experiment_sigmas(campaign: Campaign) -> dict[str, Floats]:
+    """(experiments,) standard deviations of what errs by experiment, by the parameter an error of it acts as."""
+    stated, experiments = campaign.load_uncertainty, campaign.experiments
+    count = len(experiments)
+    by_experiment = load_sigmas(stated, ()) if stated.shared == "experiment" else {}
+    found = {name: np.full(count, sigma) for name, sigma in by_experiment.items()}
+    force = own_force_sigma(campaign)
+    if force.any():
+        found["load.gain"] = np.hypot(found.get("load.gain", np.zeros(count)), force)
+    if not np.asarray(experiments.wrench_world).any():
+        found = {}
+    if experiments.sigma_q is not None:
+        offsets = zip(campaign.joints, np.nan_to_num(experiments.sigma_q), strict=True)
+        found |= {f"{joint}.offset": sigma for joint, sigma in offsets if sigma.any()}
+    return found
+
+
 def experiment_loads(system: System, at: Point) -> csr_array | None:
-    """(scalars, errors) columns of loads that are uncertain by experiment; None when none is."""
-    uncertainty = system.campaign.load_uncertainty
-    sigmas = load_sigmas(uncertainty, ())
-    if uncertainty.shared != "experiment" or not sigmas:
+    """(scalars, errors) columns of loads and joints that err by experiment; None when none does."""
+    sigmas = experiment_sigmas(system.campaign)
+    if not sigmas:
         return None
     from scipy.sparse import csr_array
 
-    columns = _load_columns(system, at, sigmas)
+    columns = system.equations(at, tuple(sigmas)).columns
     experiment = system.campaign.readings.experiment[system.take[1]]
     group = np.unique(experiment, return_inverse=True)[1].reshape(-1)
-    k = len(columns)
+    k = len(sigmas)
     row, error = np.tile(np.arange(len(system)), k), np.concatenate([k * group + i for i in range(k)])
-    values = np.concatenate(list(columns.values()))
+    values = np.concatenate([sigma[experiment] * columns[:, i] for i, sigma in enumerate(sigmas.values())])
     found = csr_array((values, (row, error)), shape=(len(system), k * (int(group.max(initial=-1)) + 1)))
     found.eliminate_zeros()
     return found

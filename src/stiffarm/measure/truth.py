@@ -139,7 +139,7 @@ def truth_document(
         "dropped": [],
         "setups": [_setup_entry(name, frame, model, full) for name, frame in virtual.frames.items()],
         "outliers": _outlier_entries(virtual),
-        "loads": [asdict(error) for error in virtual.load_errors],
+        "departures": [asdict(error) for error in virtual.departures],
         "fit": {},
         "domain": _domain(virtual.campaign),
         "holdout": None,

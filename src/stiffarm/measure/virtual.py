@@ -9,7 +9,7 @@ of one: standard deviations are those of *readings*, unless a row states its own
 is drawn as it is defined, a random direction with a normal length, and is not normal itself.  An outlier is a reading
 moved by 10 to 50 of its standard deviations in a random direction.
 
-Loads that the plan's settings state with an uncertainty differ from what is stated (`stiffarm.measure.true_loads`).
+Loads that the plan's settings state with an uncertainty differ from what is stated (`stiffarm.measure.departures`).
 
 Truth, instrument, shared motions, outliers and loads have random streams of their own, so that asking for outliers
 leaves the other errors as they were.
@@ -26,10 +26,10 @@ from numpy.typing import NDArray
 from stiffarm.errors import InputError, Problem, found_text
 from stiffarm.measure.campaign import Campaign, Instrument, Isotropic, SharedError, Spherical
 from stiffarm.measure.covariance import cholesky3, group_centres, shared_groups
+from stiffarm.measure.departures import Departure, as_it_was
 from stiffarm.measure.instruments import Covariance, reading_covariance
 from stiffarm.measure.observe import expected, setup_frames
 from stiffarm.measure.points import SeenPoints, seen_points
-from stiffarm.measure.true_loads import LoadError, with_true_loads
 from stiffarm.model.arm_model import Arm
 from stiffarm.model.rotations import matrix_of, rotate, vector_of
 from stiffarm.robot.placement import Rigid
@@ -55,7 +55,7 @@ class VirtualCampaign:
     outlier_sigmas: Floats
     """By how many of their standard deviations they were moved."""
     seed: int
-    load_errors: tuple[LoadError, ...] = ()
+    departures: tuple[Departure, ...] = ()
 
 
 def stream(seed: int, purpose: str) -> np.random.Generator:
@@ -91,7 +91,7 @@ def simulate(
         plan.shared.rotation_rad if shared_rotation_rad is None else shared_rotation_rad,
     )
     prepared = replace(plan, instrument=used, shared=shared)
-    loaded, load_errors = with_true_loads(prepared, stream(seed, "loads"))
+    loaded, departures = as_it_was(prepared, stream(seed, "loads"))
     points = seen_points(arm_truth, loaded, frames, loads)
     covariance = reading_covariance(prepared, points=points)
     value = expected(arm_truth, loaded, frames, loads).value
@@ -103,7 +103,7 @@ def simulate(
     readings = replace(plan.readings, value=np.where(asked, value, np.nan))
     names = [setup.name for setup in plan.setups]
     true_frames = dict(zip(names, setup_frames(plan, frames), strict=True))
-    return VirtualCampaign(replace(prepared, readings=readings), true_frames, outliers, sigmas, seed, load_errors)
+    return VirtualCampaign(replace(prepared, readings=readings), true_frames, outliers, sigmas, seed, departures)
 
 
 def _check_kinds(plan: Campaign) -> None:
