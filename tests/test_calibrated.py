@@ -128,3 +128,15 @@ def test_a_robot_file_made_of_a_urdf_leads_back_to_it(convention: str, tmp_path:
     np.testing.assert_allclose(
         predict(read, State(q), "flange").position, predict(truth, State(q), "flange").position, atol=1e-12
     )
+
+
+def test_a_compliance_below_zero_is_no_spring(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, output = tmp_path / "m.model.json", tmp_path / "c.robot.toml"
+    entries = [{"name": "A2.compliance", "value": -3e-7}, {"name": "A3.compliance", "value": 5e-7}]
+    document = {"format": "stiffarm-model/1", "robot": "kr270", "parameters": entries}
+    model.write_text(json.dumps(document), encoding="utf-8")
+    assert main(["robot", "convert", str(model), "-o", str(output)]) == 0
+    assert "A2.compliance (negative)" in capsys.readouterr().err
+    found = {joint.name: joint.compliance for joint in read_robot(output).joints}
+    assert found["A2"] == {joint.name: joint.compliance for joint in read_robot("kr270").joints}["A2"]
+    assert found["A3"] == 5e-7

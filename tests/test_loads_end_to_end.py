@@ -255,10 +255,10 @@ def scores(folder: Path, column: str, seeds: range, *, known: bool) -> np.ndarra
 @pytest.mark.parametrize("column", OWN)
 def test_deviations_stated_in_rows_are_carried(column: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    told = np.sqrt(np.mean(scores(tmp_path, column, range(3), known=True) ** 2))
+    told = np.sqrt(np.mean(scores(tmp_path, column, range(5), known=True) ** 2))
     untold = np.sqrt(np.mean(scores(tmp_path, column, range(2), known=False) ** 2))
-    assert 0.6 < told < 1.4
-    assert untold > 2.0
+    assert 0.5 < told < 1.6  # six numbers of five campaigns; 0.95 over thirty
+    assert untold > 4.0
 
 
 def test_own_deviations_scatter_as_stated(tmp_path: Path) -> None:

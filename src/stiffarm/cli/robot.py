@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stiffarm.cli.common import AsJson, Output, Quiet, Seed, answer, show_problems
+from stiffarm.cli.common import AsJson, Output, Quiet, Seed, answer, show_problems, warn_all
 
 if TYPE_CHECKING:
     from stiffarm.errors import Problem
@@ -128,7 +128,7 @@ def _refuse_unused(
 
 def _convert_model(model: str, output: Path, original: Path | None, stated: Target | None, as_json: bool) -> None:
     """The calibrated robot of a model file: a new file, or the user's own URDF with corrected origins."""
-    from stiffarm.compensate.calibrated import calibrated_robot, write_calibrated_original
+    from stiffarm.compensate.calibrated import calibrated_robot, no_springs, write_calibrated_original
     from stiffarm.compensate.model_file import read_model
     from stiffarm.robot.convert import convert_robot
 
@@ -136,6 +136,8 @@ def _convert_model(model: str, output: Path, original: Path | None, stated: Targ
     robot = calibrated_robot(known.model, known.values)
     if original is None:
         convert_robot(robot, output, stated)
+        if negative := no_springs(known.values):
+            warn_all([f"{output}: no springs, left as they were in the robot file: {', '.join(negative)} (negative)"])
     else:
         write_calibrated_original(known.model, known.values, original, output)
     answer({"file": str(output), **_summary(robot)}, f"wrote {output}: the calibrated {robot.name}", as_json)

@@ -94,8 +94,13 @@ def calibrated_robot(model: ArmModel, values: Values) -> Robot:
 
 
 def _spring(of_file: float | None, found: float | None) -> float | None:
-    """The compliance found; none where the file has none and nothing was found."""
-    return found or of_file
+    """The compliance found; that of the file where nothing, or no spring, was found."""
+    return of_file if not found or found < 0.0 else found
+
+
+def no_springs(values: Values) -> tuple[str, ...]:
+    """Compliances of joints that came out negative: what is too small to be seen may fall on either side of zero."""
+    return tuple(name for name, value in values.items() if value < 0.0 and name.endswith(".compliance"))
 
 
 def write_calibrated_original(model: ArmModel, values: Values, original: Path, output: Path) -> None:

@@ -64,7 +64,9 @@ def iso9283(campaign: Campaign, error: Floats) -> Iso9283 | None:
     """
     readings = campaign.readings
     whole = np.flatnonzero(np.isfinite(error[:3]).all(axis=0) & ~campaign.kind("deflection"))
-    load = np.unique(campaign.experiments.wrench_world.reshape(-1, len(campaign.experiments)), axis=1, return_inverse=True)
+    load = np.unique(
+        campaign.experiments.wrench_world.reshape(-1, len(campaign.experiments)), axis=1, return_inverse=True
+    )
     pull = load[1].reshape(-1)[readings.experiment]
     key = np.stack([configurations(campaign), pull, readings.setup, readings.marker])[:, whole]
     first, member = np.unique(key, axis=1, return_index=True, return_inverse=True)[1:]
