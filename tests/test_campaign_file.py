@@ -32,9 +32,10 @@ from stiffarm.measure.merging import read_campaigns
 from stiffarm.measure.paths import PathFile, read_path, read_plan_or_path
 from stiffarm.measure.reading import read_campaign, read_plan
 from stiffarm.measure.table import read_table
-from stiffarm.measure.writing import write_campaign, write_table
+from stiffarm.measure.writing import _exact_inverse, write_campaign, write_table
 from stiffarm.robot.arm import AxisPlacement, BodyPoint, Joint, Placement, Robot, Tool
 from stiffarm.robot.reading import read_robot
+from stiffarm.units import UNITS
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT.parent / "shared" / "data"
@@ -618,6 +619,50 @@ def test_units_are_used_where_they_are_exact(tmp_path: Path) -> None:
     assert read_table(tmp_path / "again.campaign.csv").cells("x[m]").to_list() == ["0.1", "0.11", "0.15"]
     with pytest.raises(InputError, match="'inch'"):
         write_campaign(campaign, tmp_path / "again.campaign.csv", units="inch")
+
+
+def test_coordinates_of_one_kind_share_their_unit(tmp_path: Path) -> None:
+    campaign = read_campaign(write(tmp_path, PLAIN), ROBOT)
+    value = campaign.readings.value.copy()
+    beyond = 0.2 + 2.0**-55 * np.arange(99)
+    value[1, 0] = next(v for v in beyond if _exact_inverse(np.array([v]), 1e-3) is None)
+    campaign = replace(campaign, readings=replace(campaign.readings, value=value))
+    write_campaign(campaign, tmp_path / "again.campaign.csv", units="mm,deg")
+    headers = read_table(tmp_path / "again.campaign.csv").headers
+    assert {"x[m]", "y[m]", "z[m]", "q.rail[mm]", "q.A1[deg]"} <= set(headers)
+    again = read_campaign(tmp_path / "again.campaign.csv", ROBOT)
+    assert_same(campaign, replace(again, name=campaign.name))
+
+
+@given(
+    in_file=st.lists(st.floats(-9999.0, 9999.0), min_size=1), unit=st.sampled_from(["mm", "um", "deg", "mrad", "kN"])
+)
+def test_what_came_from_a_unit_goes_back_in_it(in_file: list[float], unit: str) -> None:
+    values = np.array(in_file) * UNITS[unit].factor
+    again = _exact_inverse(values, UNITS[unit].factor)
+    assert again is not None
+    assert_bits(again * UNITS[unit].factor, values)
+
+
+@given(hundredths=st.lists(st.integers(-36000, 36000), min_size=1), unit=st.sampled_from(["mm", "deg", "um"]))
+def test_short_numbers_stay_short(hundredths: list[int], unit: str) -> None:
+    short = np.array(hundredths) / 100.0
+    again = _exact_inverse(short * UNITS[unit].factor, UNITS[unit].factor)
+    assert again is not None
+    assert again.tolist() == short.tolist()
+
+
+def test_one_load_point_is_written_as_people_write_it(tmp_path: Path) -> None:
+    rows = "e1,1,2,hook,-100,7,1\ne2,1,2,,,8,2\n"
+    text = f"experiment,q.rail[mm],q.A1[deg],load_point,force.z[N],sequence,x[mm]\n{rows}"
+    campaign = read_campaign(write(tmp_path, text), ROBOT)
+    write_campaign(campaign, tmp_path / "again.campaign.csv", units="mm,deg")
+    table = read_table(tmp_path / "again.campaign.csv")
+    assert table.cells("load_point").to_list() == ["hook", ""]
+    assert table.cells("force.z[N]").to_list() == ["-100.0", ""]
+    assert table.cells("sequence").to_list() == ["7", "8"]
+    again = read_campaign(tmp_path / "again.campaign.csv", ROBOT)
+    assert_same(campaign, replace(again, name=campaign.name))
 
 
 def test_touches_and_references_are_written(tmp_path: Path) -> None:

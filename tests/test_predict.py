@@ -131,6 +131,20 @@ def test_rows_carry_the_columns_of_the_input(tmp_path: Path, capsys: pytest.Capt
     assert second["force.z[N]"] == -10.0
 
 
+def test_what_was_read_stays_beside_what_is_predicted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plan = plan_of(
+        tmp_path, f"experiment,repeat,{RAIL},x[m],y[mm]", f"e1,2,{TEST_POSE},1.5,8000", name="a.campaign.csv"
+    )
+    out = tmp_path / "out.csv"
+    (row,) = rows_of(capsys, "kr500-rail", plan, "-o", out)
+    assert (row["input.x[m]"], row["y[mm]"], row["repeat"]) == (1.5, 8000.0, 2)
+    assert isinstance(row["repeat"], int)
+    assert row["x[m]"] == pytest.approx(1.941286, abs=1e-6)
+    with out.open(encoding="utf-8", newline="") as stream:
+        (written,) = csv.DictReader(stream)
+    assert (written["input.x[m]"], float(written["x[m]"])) == ("1.5", row["x[m]"])
+
+
 def test_the_written_file_says_the_same(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     plan = plan_of(tmp_path, f"experiment,{RAIL},force.z[N]", f"e1,{TEST_POSE},-1000", f"e2,{TEST_POSE},")
     out = tmp_path / "out.csv"

@@ -240,6 +240,11 @@ def test_a_spread_is_about_the_given_centre() -> None:
     }
 
 
+def test_a_spread_is_for_what_has_its_dimension() -> None:
+    drawn = random_truth(MODEL, [Spread.parse("A1.*=0.1 mm")], 4)
+    assert {name for name, value in drawn.items() if value != MODEL.nominal[name]} == {"A1.x", "A1.y", "A1.z"}
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -247,6 +252,7 @@ def test_a_spread_is_about_the_given_centre() -> None:
         ("A1.offset=", "a pattern of parameter names"),
         ("A1.offset=-1 mrad", "not negative"),
         ("A1.offset=1 mm", "impossible unit"),
+        ("A*.r?=1 mm", "impossible unit.* rad mrad urad deg %"),
         ("A1.offset=1", "impossible unit"),
         ("A9.offset=1 mrad", "no parameter matches"),
         ("A*.offset=10 %", "a share of zero is zero"),

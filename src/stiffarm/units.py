@@ -109,7 +109,7 @@ def parse_quantity(text: str | float, dimension: str, *, file: str | None = None
     match = _QUANTITY.match(str(text))
     unit = UNITS.get(match["unit"] or "") if match else None
     if match is None or unit is None or unit.dimension != dimension:
-        example = units_of(dimension)[0]
+        example = units_of(dimension)[:2][-1]
         raise InputError(
             Problem(
                 f"a {dimension} with its unit is needed",

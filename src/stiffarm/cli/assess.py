@@ -23,7 +23,7 @@ MOST_LINES = 40
 def assess(
     robot: Annotated[str, typer.Argument(help="A robot file or a packaged robot.")],
     plan: Annotated[
-        Path | None, typer.Argument(metavar="[PLAN]", help="A plan or campaign; else random configurations.")
+        Path | None, typer.Argument(metavar="PLAN", help="A plan or campaign; else random configurations.")
     ] = None,
     geometry: Annotated[str | None, typer.Option(metavar="none|offsets|full", help="Geometric parameters.")] = None,
     elastic: Annotated[str | None, typer.Option(metavar="none|joints|links", help="Compliances.")] = None,
@@ -60,10 +60,10 @@ def assess(
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
-    """What can be identified with this robot, load and markers: in words, tables and a picture.
+    """What can be identified with this robot, load and markers.
 
     Without --geometry and --elastic the question is the full geometry and the compliances of joints; with one of
-    them named, only that. `-o FILE.html` writes the picture.
+    them named, only that. The answer is in words and a table; `-o FILE.html` writes a picture.
     """
     from stiffarm.identifiability.assessment import assess as assess_robot
     from stiffarm.identifiability.words import cautions

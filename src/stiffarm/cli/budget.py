@@ -47,10 +47,10 @@ def budget(
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
-    """How uncertain a place under load is, by cause (JCGM 100), per axis and in space.
+    """How uncertain a place under load is, by cause (JCGM 100).
 
-    Every row gets instrument, load, repeatability, parameters, lack of fit and scale, combined and expanded. What is
-    not known is said and left out of the sum.
+    Per axis and in space. Every row gets instrument, load, repeatability, parameters, lack of fit and scale, combined
+    and expanded. What is not known is said and left out of the sum.
     """
     from stiffarm.compensate.budget import LINES, ask, budget_of
     from stiffarm.compensate.model_file import read_model

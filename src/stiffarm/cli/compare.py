@@ -7,17 +7,18 @@ from typing import Annotated
 
 import typer
 
-from stiffarm.cli.common import AsJson, Output, Quiet, answer
+from stiffarm.cli.common import AsJson, Output, Quiet, Seed, answer
 
 
 def compare(
-    first: Annotated[Path, typer.Argument(metavar="MODEL", help="The earlier model.")],
-    second: Annotated[Path, typer.Argument(metavar="MODEL", help="The later model.")],
+    first: Annotated[Path, typer.Argument(metavar="MODEL1", help="The earlier model.")],
+    second: Annotated[Path, typer.Argument(metavar="MODEL2", help="The later model.")],
     output: Output = None,
     as_json: AsJson = False,
+    seed: Seed = 0,
     quiet: Quiet = False,
 ) -> int:
-    """Say which parameters changed between two models by more than noise (wear, a crash)."""
+    """What changed between two models beyond noise: wear, a crash."""
     from stiffarm.identify.comparison import compare as run
     from stiffarm.identify.model_file import read_estimate
 

@@ -38,7 +38,7 @@ def compensate(
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> int:
-    """Correct a path so that the real tool, bent by its loads, goes where the nominal one was sent.
+    """Correct a path so that the bent tool goes where it was sent.
 
     Joints: the tool shall be where the nominal robot has it at them. Poses: it shall be there.
     """

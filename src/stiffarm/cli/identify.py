@@ -15,7 +15,7 @@ GEARS = "Eccentricities of gears: where readings not fitted favour them, or neve
 
 def identify(
     robot: Annotated[str, typer.Argument(metavar="ROBOT", help="Robot file or packaged name.")],
-    campaigns: Annotated[list[Path], typer.Argument(metavar="CAMPAIGN...", help="Campaign files.")],
+    campaigns: Annotated[list[Path], typer.Argument(metavar="CAMPAIGN", help="Campaign files.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="MODEL", help="Model file to write.")] = None,
     report: Annotated[Path | None, typer.Option("--report", metavar="HTML", help="A page with tables.")] = None,
     geometry: Annotated[
@@ -49,18 +49,18 @@ def identify(
     as_json: AsJson = False,
     quiet: Quiet = False,
 ) -> int:
-    """Identify geometry and elasticity from measured campaigns; the verdict comes from readings not fitted."""
+    """From measured campaigns a model with intervals and a verdict.
+
+    Geometry and elasticity together; the verdict comes from readings that were not fitted.
+    """
     import sys
 
-    from stiffarm.errors import InputError, Problem
     from stiffarm.identify.api import identify as run
     from stiffarm.identify.model_file import document, write_estimate
     from stiffarm.identify.options import Options
     from stiffarm.identify.words import estimate_text
     from stiffarm.units import parse_quantity
 
-    if folds != "each" and not folds.isdigit():
-        raise InputError(Problem("not a number of folds", column="--folds", found=folds, allowed="0, 2, 3 ... or each"))
     options = Options(
         geometry=geometry,
         elastic=elastic,
@@ -70,7 +70,7 @@ def identify(
         loads=loads,
         estimator=estimator,
         holdout=holdout,
-        folds="each" if folds == "each" else int(folds),
+        folds=_folds(folds),
         level=level,
         seed=seed,
         lambda_=lambda_,
@@ -92,6 +92,16 @@ def identify(
         if path is not None and not as_json:
             tell(f"wrote {path}", quiet)
     return 0 if estimate.verdict.usable else 1
+
+
+def _folds(text: str) -> int | Literal["each"]:
+    from stiffarm.errors import InputError, Problem
+
+    if text == "each":
+        return "each"
+    if not text.isdecimal():
+        raise InputError(Problem("not a number of folds", column="--folds", found=text, allowed="0, 2, 3 ... or each"))
+    return int(text)
 
 
 def _dry_run(robot: str, campaigns: list[Path], options: Any, as_json: bool) -> int:

@@ -7,6 +7,7 @@ stiffarm itself (set ``STIFFARM_DEBUG=1`` for its traceback), 130 interrupted.
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 import warnings
@@ -97,6 +98,9 @@ for _command in COMMANDS:
 
 def run() -> None:
     """Entry point of the command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # a name may have letters that a console or a log cannot show
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(main(sys.argv[1:]))
 
 

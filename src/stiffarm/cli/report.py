@@ -19,9 +19,9 @@ def report(
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
-    """The page of a model: verdict, errors on unseen readings, parameters, what was held and why.
+    """The page of a model: verdict, errors on unseen readings.
 
-    One file that needs neither network nor scripts.
+    With the parameters, what was held and why. One file that needs neither network nor scripts.
     """
     from stiffarm.identify.model_file import read_estimate
     from stiffarm.report.model_page import page, summary

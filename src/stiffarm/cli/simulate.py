@@ -66,7 +66,7 @@ def simulate(
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
-    """A virtual campaign: the readings of a plan, with a stated truth and noise.
+    """A virtual campaign: a plan read with a stated truth and noise.
 
     Without --sigma the plan's own settings (NAME.campaign.toml) say how the instrument scatters; without either
     the readings are exact. The same seed gives the same files.

@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from stiffarm.cli.common import AsJson, Output, Quiet, answer, warn_all
+from stiffarm.cli.common import AsJson, Output, Quiet, Seed, answer, warn_all
 
 
 def validate(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="Model file of identify.")],
-    campaigns: Annotated[list[Path], typer.Argument(metavar="CAMPAIGN...", help="Campaign files, not fitted.")],
+    campaigns: Annotated[list[Path], typer.Argument(metavar="CAMPAIGN", help="Campaign files, not fitted.")],
     refit: Annotated[
         Literal["none", "frame", "tool"],
         typer.Option(help="Fit on these rows: frames of unknown setups; tool adds markers and tool rotation."),
@@ -20,6 +20,7 @@ def validate(
     loads: Annotated[Literal["model", "torque", "none"], typer.Option(help="What bends the arm.")] = "torque",
     output: Output = None,
     as_json: AsJson = False,
+    seed: Seed = 0,
     quiet: Quiet = False,
 ) -> int:
     """Judge a model on a campaign it was not fitted to."""

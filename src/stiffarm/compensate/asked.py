@@ -88,12 +88,14 @@ class Asked:
         cells = self.text[header]
         if meaning is None or not meaning.dimensions:
             return [cell or None for cell in cells]
-        return [_number(cell) if cell else None for cell in cells]
+        counts = meaning.dimensions == ("number",)
+        return [_number(cell, counts=counts) if cell else None for cell in cells]
 
 
-def _number(cell: str) -> float | str:
+def _number(cell: str, *, counts: bool) -> float | str:
     try:
-        return float(cell.replace(",", "."))
+        value = float(cell.replace(",", "."))
+        return int(value) if counts and value.is_integer() else value
     except ValueError:  # a known name in a file that uses it for something else was refused before
         return cell
 

@@ -13,7 +13,7 @@ applied from the left.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -62,16 +62,24 @@ class Predicted:
 
     def rows(self) -> list[dict[str, float | str | None]]:
         """The columns of the file with the predicted ones beside them, one dict per row."""
+        columns = self.columns()
         named: dict[str, list[float | str | None]] = {
-            **{header: self.asked.cells(header) for header in self.asked.text},
-            **{header: list(map(float, values)) for header, values in self.columns().items()},
+            **{_beside(header, columns): self.asked.cells(header) for header in self.asked.text},
+            **{header: list(map(float, values)) for header, values in columns.items()},
         }
         return [dict(zip(named, cells, strict=True)) for cells in zip(*named.values(), strict=True)]
 
     def write(self, path: str | Path) -> None:
         """The same as a CSV file."""
-        columns: dict[str, Cells] = {**self.asked.text, **self.columns()}
+        predicted = self.columns()
+        columns: dict[str, Cells] = {_beside(header, predicted): cells for header, cells in self.asked.text.items()}
+        columns |= predicted
         write_table(path, list(columns), list(columns.values()))
+
+
+def _beside(header: str, predicted: Collection[str]) -> str:
+    """Name of a column of the file: its own unless a predicted one takes it, as ``x[m]`` of a campaign."""
+    return f"input.{header}" if header in predicted else header
 
 
 def predict_file(

@@ -1,9 +1,10 @@
 """The truth of a virtual experiment: drawn at random around a model, and written down.
 
 A spread is a standard deviation for every parameter that matches a pattern: ``A*.offset=0.1 mrad`` in a unit, or
-``*.compliance=20 %`` of the value.  Compliances that cannot be negative are reflected at zero; where patterns
-overlap, the last one wins.  The draw of a parameter depends on the seed and its place in the model only, so that
-spreading one parameter more leaves the others where they were.
+``*.compliance=20 %`` of the value.  In a unit it is for those that have its dimension: ``A*.*=0.1 mm`` is for lengths.
+Compliances that cannot be negative are reflected at zero; where patterns overlap, the last one wins.  The draw of a
+parameter depends on the seed and its place in the model only, so that spreading one parameter more leaves the others
+where they were.
 
 The truth is written in the format of a model file, with every parameter of the robot, no covariance, the outliers
 that were planted and by what the loads differed from what is stated, so that whatever reads a model reads a truth.
@@ -78,17 +79,17 @@ def random_truth(
     drawn: dict[str, float] = {}
     for spread in spreads:
         matching = select(model.parameters, [spread.pattern if isinstance(spread, Spread) else spread[0]])
-        sigmas = {p.name: _sigma(p, spread, values[p.name]) for p in matching}
-        if isinstance(spread, Spread) and spread.unit == PERCENT and spread.sigma and not any(sigmas.values()):
-            raise InputError(_nothing_to_scale(spread, matching))
-        for parameter in matching:
-            value = values[parameter.name] + sigmas[parameter.name] * float(draws[parameter.name])
+        sigmas = {p: sigma for p in matching if (sigma := _sigma(p, spread, values[p.name])) is not None}
+        if isinstance(spread, Spread):
+            _check(spread, matching, tuple(sigmas.values()))
+        for parameter, sigma in sigmas.items():
+            value = values[parameter.name] + sigma * float(draws[parameter.name])
             drawn[parameter.name] = abs(value) if _never_negative(parameter) else value
     return values | drawn
 
 
-def _sigma(parameter: Parameter, spread: Spread | tuple[str, float], value: float) -> float:
-    """Standard deviation in SI."""
+def _sigma(parameter: Parameter, spread: Spread | tuple[str, float], value: float) -> float | None:
+    """Standard deviation in SI; None for a parameter of another dimension."""
     if not isinstance(spread, Spread):
         return spread[1]
     if spread.unit == PERCENT:
@@ -96,17 +97,24 @@ def _sigma(parameter: Parameter, spread: Spread | tuple[str, float], value: floa
     if spread.unit == parameter.unit:
         return spread.sigma
     given, own = UNITS.get(spread.unit), UNITS.get(parameter.unit)
-    if given is None or own is None or given.dimension != own.dimension:
-        known = [parameter.unit, *(u for u in (units_of(own.dimension) if own else []) if u != parameter.unit), PERCENT]
+    return given.to_si(spread.sigma) if given and own and given.dimension == own.dimension else None
+
+
+def _check(spread: Spread, matching: tuple[Parameter, ...], sigmas: tuple[float, ...]) -> None:
+    """A spread must be for one parameter at least, and change one unless it is zero."""
+    if not sigmas:
+        dimensions = {UNITS[p.unit].dimension for p in matching if p.unit in UNITS}
+        allowed = dict.fromkeys([*(p.unit for p in matching), *units_of(*dimensions), PERCENT])
         raise InputError(
             Problem(
-                f"the spread of {parameter.name} has an impossible unit",
+                f"the spread of {spread.pattern} has an impossible unit",
                 column="--spread",
                 found=found_text(f"{spread.pattern}={spread.sigma:g} {spread.unit}"),
-                allowed=" ".join(known),
+                allowed=" ".join(allowed),
             )
         )
-    return given.to_si(spread.sigma)
+    if spread.unit == PERCENT and spread.sigma and not any(sigmas):
+        raise InputError(_nothing_to_scale(spread, matching))
 
 
 def _nothing_to_scale(spread: Spread, matching: tuple[Parameter, ...]) -> Problem:

@@ -1,11 +1,10 @@
 """Campaigns and tables back to files, so that reading them again gives the same bits.
 
 A float is written as the shortest decimal that reads back to it, in SI by default.  Another unit is used
-for a column only when every value of it survives the way to the file and back exactly: v -> v / f in the
-file -> (v / f) f when read; columns that belong together (x y z, a force) share one unit.  About half of all
-floats have no such inverse; `as_written` moves them by their last bit to one that has, for values that are
-made here and may as well be made so.  A file appears whole or not at all: it is written under a temporary name
-in the same folder and moved into place.
+for columns of one kind (x y z, say) only when every value of them survives the way to the file and back exactly:
+v -> x near v / f in the file, with as few decimals as will do -> x f = v when read.  About half of all floats have no
+such x; `as_written` moves them by their last bit to one that has, for values that are made here and may as well be made
+so.  A file appears whole or not at all: it is written under a temporary name in the same folder and moved into place.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import contextlib
 import io
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,6 +29,9 @@ from stiffarm.measure.settings_text import settings_text
 from stiffarm.units import UNITS
 
 Cells = Floats | Ints | Sequence[str] | pl.Series
+_POSE_DIMENSIONS = ("length",) * 3 + ("angle",) * 3
+FEW_DECIMALS = (1, 3, 6, 9)
+LARGEST_COUNT = 2**53
 _SI = {"length": "m", "angle": "rad", "force": "N", "torque": "N*m", "time": "s", "temperature": "degC"}
 
 
@@ -70,7 +72,9 @@ def replace_file(path: str | Path, content: bytes) -> None:
                 os.unlink(temporary)
         if isinstance(error, OSError):
             what = f"the file cannot be written ({error.strerror})"
-            raise InputError(Problem(what, file=str(path))) from None
+            step = "Close the file where it is open (a spreadsheet locks it), or choose another name"
+            busy = isinstance(error, PermissionError)
+            raise InputError(Problem(what, file=str(path), next_step=step if busy else None)) from None
         raise
 
 
@@ -109,24 +113,30 @@ class _Builder(dict[str, Cells | None]):
         if (codes >= 0).any():
             self[name] = pl.Series([*names, ""], dtype=pl.String).gather(np.where(codes < 0, len(names), codes))
 
-    def number(self, name: str, values: Floats | None, dimension: str | None = None) -> None:
-        """A column of SI numbers; left out when every cell is empty."""
+    def count(self, name: str, values: Floats | None) -> None:
+        """A column of numbers without a unit; left out when every cell is empty."""
         if values is None or not np.isfinite(values).any():
             return
-        if dimension is None:
-            self[name] = values
-        else:
-            self.numbers((name,), values[None], dimension)
+        whole = bool(np.all(np.isnan(values) | (values == np.rint(values))))
+        cells = pl.Series(values).fill_nan(None)
+        self[name] = cells.cast(pl.Int64) if whole and np.nanmax(np.abs(values)) < LARGEST_COUNT else values
 
-    def numbers(self, names: Sequence[str], values: Floats, dimension: str) -> None:
-        """Columns (columns, rows) of SI numbers in one unit; those left out in which every cell is empty."""
-        for unit in (self.units[dimension], _SI[dimension]):
-            factor = UNITS[unit].factor
-            in_file = values if factor == 1.0 else _nearest_inverse(values, factor)
-            if in_file is not None:
-                columns = zip(names, in_file, strict=True)
-                self.update({f"{name}[{unit}]": column for name, column in columns if np.isfinite(column).any()})
-                return
+    def number(self, name: str, values: Floats | None, dimension: str) -> None:
+        """A column of SI numbers; left out when every cell is empty."""
+        self.numbers([(name, values, dimension)])
+
+    def numbers(self, columns: Iterable[tuple[str, Floats | None, str]]) -> None:
+        """Columns of one family (name, SI values, dimension), without the empty ones.
+
+        Those of one dimension share their unit: the wished one if every value of all of them survives in it.
+        """
+        known = [(name, v, d) for name, v, d in columns if v is not None and np.isfinite(v).any()]
+        in_file = {name: _exact_inverse(v, UNITS[self.units[d]].factor) for name, v, d in known}
+        lost = {dimension for name, _, dimension in known if in_file[name] is None}
+        for name, values, dimension in known:
+            survived = None if dimension in lost else in_file[name]
+            unit = _SI[dimension] if survived is None else self.units[dimension]
+            self[f"{name}[{unit}]"] = values if survived is None else survived
 
 
 def as_written(campaign: Campaign, units: str) -> Campaign:
@@ -138,13 +148,33 @@ def as_written(campaign: Campaign, units: str) -> Campaign:
     return replace(campaign, readings=replace(campaign.readings, value=value))
 
 
-def _nearest_inverse(values: Floats, factor: float) -> Floats | None:
-    """``x`` with ``x * factor == values`` exactly, or None when one of them has no such ``x``."""
+def _exact_inverse(values: Floats, factor: float) -> Floats | None:
+    """``x`` with ``x * factor == values`` exactly, or None when one of them has no such ``x``.
+
+    >>> float(_exact_inverse(np.array([-62.21 * UNITS["deg"].factor]), UNITS["deg"].factor)[0])
+    -62.21
+    """
+    if factor == 1.0:
+        return values
     quotient = values / factor
-    best = np.full_like(values, np.nan)
-    for step in (quotient, np.nextafter(quotient, -np.inf), np.nextafter(quotient, np.inf)):
-        best = np.where(np.isnan(best) & (step * factor == values), step, best)
-    return best if np.array_equal(np.isnan(best), np.isnan(values)) else None
+    best, missing = np.full_like(values, np.nan), np.isfinite(values)
+    for candidate in _near(quotient):
+        found = missing & (candidate * factor == values)
+        best[found] = candidate[found]
+        missing &= ~found
+        if not missing.any():
+            return best
+    return None
+
+
+def _near(quotient: Floats) -> Iterator[Floats]:
+    """Numbers with few decimals first, then the two neighbours on either side."""
+    yield from (np.round(quotient, decimals) for decimals in FEW_DECIMALS)
+    yield quotient
+    for side in (-np.inf, np.inf):
+        neighbour = np.nextafter(quotient, side)
+        yield neighbour
+        yield np.nextafter(neighbour, side)
 
 
 def _columns(campaign: Campaign, units: Mapping[str, str]) -> dict[str, Cells | None]:
@@ -154,7 +184,7 @@ def _columns(campaign: Campaign, units: Mapping[str, str]) -> dict[str, Cells | 
     out.text("experiment", campaign.experiments.names, readings.experiment)
     out["repeat"] = readings.repeat
     out.text("visit", campaign.visits, readings.visit)
-    out.number("sequence", readings.sequence)
+    out.count("sequence", readings.sequence)
     out.number("time", readings.time_s, "time")
     out.text("setup", [setup.name for setup in campaign.setups], readings.setup)
     _add_joints(out, campaign)
@@ -162,15 +192,12 @@ def _columns(campaign: Campaign, units: Mapping[str, str]) -> dict[str, Cells | 
     out.text("reference", campaign.experiments.names, readings.reference)
     out.text("observation", OBSERVATIONS, readings.kind)
     out.text("marker", campaign.markers, readings.marker)
-    out.numbers(POSE[:3], readings.value[:3], "length")
-    out.numbers(POSE[3:], readings.value[3:], "angle")
+    out.numbers(zip(POSE, readings.value, _POSE_DIMENSIONS, strict=True))
     out.text("target", campaign.targets, readings.target)
     out.text("target2", campaign.targets, readings.target2)
     out.number("distance", readings.distance_m, "length")
     out.number("radius", readings.radius_m, "length")
-    sigmas = [f"sigma.{name}" for name in POSE]
-    out.numbers(sigmas[:3], readings.sigma[:3], "length")
-    out.numbers(sigmas[3:], readings.sigma[3:], "angle")
+    out.numbers(zip((f"sigma.{name}" for name in POSE), readings.sigma, _POSE_DIMENSIONS, strict=True))
     out.number("sigma.distance", readings.sigma_distance_m, "length")
     out.update({header: pl.Series(cells, dtype=pl.String) for header, cells in campaign.extra.items()})
     return out
@@ -183,16 +210,16 @@ def _add_joints(out: _Builder, campaign: Campaign) -> None:
     families = (
         ("q", experiments.q, ("angle", "length")),
         ("encoder", experiments.encoder, ("angle", "length")),
-        ("approach", experiments.approach, ()),
         ("sigma.q", experiments.sigma_q, ("angle", "length")),
         ("joint_torque", experiments.joint_torque, ("torque", "force")),
     )
     for family, values, dimensions in families:
-        for index, (joint, kind) in enumerate(zip(campaign.joints, kinds, strict=True)):
-            if values is None:
-                continue
-            dimension = dimensions[kind == "prismatic"] if dimensions else None
-            out.number(f"{family}.{joint}", values[index][at], dimension)
+        if values is not None:
+            own = [dimensions[kind == "prismatic"] for kind in kinds]
+            out.numbers(zip((f"{family}.{joint}" for joint in campaign.joints), values[:, at], own, strict=True))
+    if experiments.approach is not None:
+        for joint, side in zip(campaign.joints, experiments.approach[:, at], strict=True):
+            out.count(f"approach.{joint}", side)
     for name, degrees in experiments.temperature.items():
         out.number(f"temperature.{name}", degrees[at], "temperature")
     if experiments.sigma_force_n is not None:
@@ -200,20 +227,25 @@ def _add_joints(out: _Builder, campaign: Campaign) -> None:
 
 
 def _add_loads(out: _Builder, campaign: Campaign) -> None:
-    """Cables as they were measured, every other load by its components at named points."""
+    """Cables as they were measured, every other load by its components, at named points unless there is but one."""
     experiments, at = campaign.experiments, campaign.readings.experiment
     point = _cable_points(campaign)
+    cables = experiments.cable_from_m, experiments.cable_to_m, experiments.tension_n
+    alone = len(experiments.load_points) == 1 and all(cable is None for cable in cables)
+    if alone:
+        loaded = experiments.wrench_world[0].any(axis=0)
+        out.text("load_point", experiments.load_points, np.where(loaded, 0, -1)[at])
     for index, name in enumerate(experiments.load_points):
-        wrench = np.where((point == index) | (experiments.wrench_world[index] == 0.0), np.nan,
-                          experiments.wrench_world[index])  # fmt: skip
-        headers = [component.replace(".", f".{name}.") for component in WRENCH]
-        out.numbers(headers[:3], wrench[:3, at], "force")
-        out.numbers(headers[3:], wrench[3:, at], "torque")
-    if experiments.cable_from_m is None or experiments.cable_to_m is None or experiments.tension_n is None:
+        wrench = experiments.wrench_world[index]
+        wrench = np.where((point == index) | (wrench == 0.0), np.nan, wrench)
+        names = (c if alone else c.replace(".", f".{name}.") for c in WRENCH)
+        out.numbers(zip(names, wrench[:, at], ("force",) * 3 + ("torque",) * 3, strict=True))
+    start, end, tension = cables
+    if start is None or end is None or tension is None:
         return
-    cable = np.where(point >= -1, np.concatenate([experiments.cable_from_m, experiments.cable_to_m]), np.nan)
-    out.numbers(CABLE, cable[:, at], "length")
-    out.number("force", np.where(point >= -1, experiments.tension_n, np.nan)[at], "force")
+    cable = np.where(point >= -1, np.concatenate([start, end]), np.nan)
+    out.numbers((name, values[at], "length") for name, values in zip(CABLE, cable, strict=True))
+    out.number("force", np.where(point >= -1, tension, np.nan)[at], "force")
     out.text("load_point", experiments.load_points, np.maximum(point, -1)[at])
 
 

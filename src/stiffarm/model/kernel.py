@@ -72,9 +72,10 @@ def joint_values(chain: Chain, q: Floats) -> Floats:
     if chain.nominal_values:
         return q
     xp: Any = q.__array_namespace__()
-    value = chain.mix @ q + chain.offset[:, None]
+    value = xp.asarray(chain.mix) @ q + xp.asarray(chain.offset)[:, None]
     if chain.sine.any() or chain.cosine.any():
-        value = value + chain.sine[:, None] * xp.sin(q) + chain.cosine[:, None] * xp.cos(q)
+        sine, cosine = xp.asarray(chain.sine)[:, None], xp.asarray(chain.cosine)[:, None]
+        value = value + sine * xp.sin(q) + cosine * xp.cos(q)
     out: Floats = value
     return out
 
