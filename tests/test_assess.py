@@ -536,7 +536,8 @@ def test_command_on_a_plan_gives_classes(capsys: pytest.CaptureFixture[str], tmp
 @pytest.mark.parametrize(
     "arguments",
     [("kr270", "--load", "sideways"), ("kr270", "--nu", "5"), ("kr270", "--observe", "sniff"), ("nobody",),
-     ("kr270", "--marker", "P7"), ("kr270", "--geometry", "none")],
+     ("kr270", "--marker", "P7"), ("kr270", "--geometry", "none"), ("kr270", "--reduce", "sphere"),
+     ("kr270", "--reduce", "neglect"), ("kr270", "--elastic", "links", "--reduce", "beam:y")],
 )  # fmt: skip
 def test_command_refuses_in_one_line(capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...]) -> None:
     status, out, err = run(capsys, *arguments)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
 
-from stiffarm.cli.common import AsJson, Output, Quiet, Seed, answer, warn_all
+from stiffarm.cli.common import REDUCE_HELP, AsJson, Output, Quiet, Seed, answer, warn_all
 from stiffarm.errors import InputError, Problem, did_you_mean
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def assess(
     select: Annotated[
         list[str] | None, typer.Option(metavar="PATTERN", help="Further parameters, such as '*.compensator.*'.")
     ] = None,
+    reduce: Annotated[list[str] | None, typer.Option(metavar="[LINKS=]RULE", help=REDUCE_HELP)] = None,
     nu: Annotated[
         str, typer.Option(metavar="LOW,HIGH", help="Bounds of |value|/std: negligible, identifiable.")
     ] = "2,5",
@@ -72,6 +73,7 @@ def assess(
 
     question = _question(geometry, elastic, template, links, load, load_point, observe, marker, select, nu, seed)
     question = replace(question, known_length=known_length)
+    question = replace(question, reduce=tuple(reduce or ()))
     arm = read_robot(robot)
     campaign = None if plan is None else read_plan(plan, arm)
     if campaign is not None:
@@ -181,6 +183,7 @@ def _document(a: Assessment, robot: str, plan: Path | None) -> dict[str, Any]:
         "help": [{"what": h.what, "rank": h.rank, "tells": h.tells, "alone": h.alone} for h in a.help],
         "misaligned": None,
         "touches": None,
+        "reduced": None,
         "words": sentences(a),
         "warnings": cautions(a),
         "seed": a.question.seed,
@@ -190,6 +193,12 @@ def _document(a: Assessment, robot: str, plan: Path | None) -> dict[str, Any]:
     if a.touches is not None:
         document["touches"] = {"scale_told": not a.touches.scale_lost, "known_lengths": a.touches.known,
                                "with_known_length": a.touches.rank_with}  # fmt: skip
+    if a.reduced is not None:
+        r, cost = a.reduced, a.reduced.cost
+        document["reduced"] = {"rules": r.rules, "full": r.full, "left": r.left}
+        if cost is not None:
+            document["reduced"] |= {"rms[m]": cost.rms_m, "worst[m]": cost.worst_m, "share": cost.share,
+                                    "over_noise": cost.over_noise}  # fmt: skip
     for p in a.practical:
         entry: dict[str, Any] = {"nu": p.nu, "class": p.kind, "std": p.sigma, "value": p.value, "basis": p.basis}
         if p.kind == "uncertain":

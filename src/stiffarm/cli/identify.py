@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from stiffarm.cli.common import AsJson, Quiet, Seed, answer, tell, warn_all, write_text
+from stiffarm.cli.common import REDUCE_HELP, AsJson, Quiet, Seed, answer, tell, warn_all, write_text
 
 Patterns = list[str]
 GEARS = "Eccentricities of gears: where readings not fitted favour them, or never."
@@ -25,6 +25,15 @@ def identify(
     elastic: Annotated[
         Literal["none", "joints", "links"] | None, typer.Option(help="Default: joints when there are loads.")
     ] = None,
+    template: Annotated[
+        Literal["full", "symmetric", "beam", "diagonal"] | None,
+        typer.Option(help="Of links the file does not describe; of all links when it describes every one."),
+    ] = None,
+    links: Annotated[
+        Literal["base", "none"], typer.Option(help="Whether a link stands before the first joint.")
+    ] = "base",
+    reduce: Annotated[Patterns, typer.Option(metavar="[LINKS=]RULE", help=REDUCE_HELP)] = [],  # noqa: B006
+    definite: Annotated[bool, typer.Option("--definite", help="Keep links positive definite, k = L L'.")] = False,
     select: Annotated[Patterns, typer.Option(metavar="PATTERN", help="Ask for these parameters too.")] = [],  # noqa: B006
     fix: Annotated[Patterns, typer.Option(metavar="PATTERN", help="Hold these at nominal; wins.")] = [],  # noqa: B006
     gears: Annotated[Literal["auto", "none"], typer.Option(help=GEARS)] = "auto",
@@ -62,21 +71,11 @@ def identify(
     from stiffarm.units import parse_quantity
 
     options = Options(
-        geometry=geometry,
-        elastic=elastic,
-        select=tuple(select),
-        fix=tuple(fix),
-        gears=gears,
-        loads=loads,
-        estimator=estimator,
-        holdout=holdout,
-        folds=_folds(folds),
-        level=level,
-        seed=seed,
-        lambda_=lambda_,
+        geometry=geometry, elastic=elastic, template=template, links=links, reduce=tuple(reduce), definite=definite,
+        select=tuple(select), fix=tuple(fix), gears=gears, loads=loads, estimator=estimator, holdout=holdout,
+        folds=_folds(folds), level=level, seed=seed, lambda_=lambda_, iterations=iterations,
         sigma0_m=0.0 if sigma0 is None else parse_quantity(sigma0, "length", key="--sigma0"),
-        iterations=iterations,
-    )
+    )  # fmt: skip
     if dry_run:
         return _dry_run(robot, campaigns, options, as_json)
     estimate = run(robot, list(campaigns), options, command=" ".join(["stiffarm", *sys.argv[1:]]))

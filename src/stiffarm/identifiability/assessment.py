@@ -33,6 +33,7 @@ from stiffarm.identifiability.question import (
     wanted,
 )
 from stiffarm.identifiability.spectrum import WEAK, spectrum
+from stiffarm.identifiability.stands_for import Reduced, cost_of_reduction
 from stiffarm.identifiability.touch_advice import TouchFacts, touch_facts, touch_helps
 from stiffarm.identifiability.touch_design import generic_touches
 from stiffarm.identifiability.touched_rows import touching
@@ -101,6 +102,8 @@ class Assessment:
     warnings: tuple[str, ...]
     touches: TouchFacts | None = None
     """None when something else than touches is read as well, or nothing is touched."""
+    reduced: Reduced | None = None
+    """None when no reduction was asked for."""
 
 
 def assess(
@@ -143,6 +146,7 @@ def _generic(robot: Robot, question: Question) -> Assessment:
         helps(asked, design, rows, sizes, groups, load, deflection),
         _misaligned(asked, design, groups, deflection),
         _warnings(groups, deflection),
+        reduced=_reduced(asked, question, None, None),
     )
 
 
@@ -224,7 +228,19 @@ def _planned(robot: Robot, plan: Campaign, question: Question, use: Campaign | N
         () if touched or framed else helps(asked, design, found.rows, found.sizes, groups, "", deflection),
         _misaligned(asked, design, groups, deflection),
         _warnings(groups, deflection),
+        reduced=_reduced(asked, question, use if use is None else _design_of_use(robot, use, question), found.sigma_m),
     )
+
+
+def _reduced(asked: Wanted, question: Question, use: Design | None, sigma_m: float | None) -> Reduced | None:
+    if asked.model.reduction is None or not question.reduce:
+        return None
+    return cost_of_reduction(asked.model, question.reduce, use, sigma_m)
+
+
+def _design_of_use(robot: Robot, use: Campaign, question: Question) -> Design:
+    points = tuple(dict.fromkeys(use.markers[m] if m >= 0 else DEFAULT_MARKER for m in np.unique(use.readings.marker)))
+    return _design_of(robot, use, question, points or (DEFAULT_MARKER,), False)
 
 
 def _sizes(asked: Wanted, names: tuple[str, ...]) -> Floats:
@@ -310,8 +326,7 @@ def _in_use(
         return ()
     at = [found.names.index(name) for name in base]
     values = np.array([judged[name].value or 0.0 for name in base])
-    points = tuple(dict.fromkeys(use.markers[m] if m >= 0 else DEFAULT_MARKER for m in np.unique(use.readings.marker)))
-    design = _design_of(robot, use, question, points or (DEFAULT_MARKER,), False)
+    design = _design_of_use(robot, use, question)
     rows = design_columns(design, asked.model, tuple(base), deflection=True)
     noise = np.sqrt(covariance_of(found.rows[:, at])[0, 0]) / (judged[base[0]].sigma or 1.0)
     chosen = keep_for_use(values, covariance_of(found.rows[:, at]) / noise**2, rows)
@@ -353,7 +368,7 @@ def _springs_off(model: ArmModel, random: np.random.Generator) -> ArmModel:
         )
         for link in model.robot.links
     )
-    return ArmModel.of(replace(model.robot, links=links))
+    return ArmModel.of(replace(model.robot, links=links)).like(model)
 
 
 def _warnings(groups: Groups, deflection: bool) -> tuple[str, ...]:

@@ -115,7 +115,9 @@ def _directions(count: int, random: np.random.Generator) -> Floats:
 
 def stiff(model: ArmModel, off: Values | None = None) -> Arm:
     """The arm of the file, or ``off`` by some geometric values, without compensators and with compliances at zero."""
-    plain = model if not model.robot.compensators else ArmModel.of(replace(model.robot, compensators=()))
+    plain = model
+    if model.robot.compensators:
+        plain = ArmModel.of(replace(model.robot, compensators=())).like(model)
     return plain.at({p.name: 0.0 for p in plain.parameters if p.elastic} | dict(off or {}))
 
 

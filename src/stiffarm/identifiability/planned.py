@@ -51,6 +51,8 @@ class PlanRows:
     """(numbers,) white readings less those of the arm of the file; None when something was not read yet."""
     deflections: bool
     """Whether every row is a deflection, stated or made from a reference."""
+    sigma_m: float | None = None
+    """Standard deviation of a coordinate that is read, root mean square; None without a noise model or lengths."""
 
 
 def plan_rows(campaign: Campaign, asked: Wanted, loads: str = "torque") -> PlanRows:
@@ -87,7 +89,14 @@ def _direct_rows(campaign: Campaign, asked: Wanted, loads: str) -> PlanRows:
         every = np.concatenate([every, np.where(cells, rest, 0.0)[None]])
     white = _white(every, cells, noise, filled)
     right = white[:, -1] if measured else None
-    return PlanRows(names, sizes, white[:, : len(names)], noise is not None, right, bool(plan.kind("deflection").all()))
+    deflections = bool(plan.kind("deflection").all())
+    return PlanRows(names, sizes, white[:, : len(names)], noise is not None, right, deflections, _sigma(noise, cells))
+
+
+def _sigma(noise: Noise | None, cells: Flags) -> float | None:
+    at = np.arange(3)
+    variance = None if noise is None else noise.own.position[at, at][cells[:3]]
+    return None if variance is None or not len(variance) else float(np.sqrt(variance.mean()))
 
 
 def _resolved(campaign: Campaign, asked: Wanted) -> Resolved:

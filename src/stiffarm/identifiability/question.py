@@ -53,6 +53,8 @@ class Question:
     """None: the first load point of the tool, else the tool point."""
     select: tuple[str, ...] = ()
     """Patterns of further parameters."""
+    reduce: tuple[str, ...] = ()
+    """Rules of reduction, one after the other (`stiffarm.identifiability.rules`)."""
     nu: tuple[float, float] = (2.0, 5.0)
     """Bounds of the classes negligible | uncertain | identifiable."""
     seed: int = 0
@@ -103,6 +105,11 @@ def wanted(robot: Robot, question: Question, markers: Sequence[str], seen: Circu
     geometry, elastic = _choices(question, seen)
     with_links = robot_with_links(robot, question) if elastic == "links" else robot
     model = ArmModel.of(with_links)
+    if question.reduce:
+        from stiffarm.identifiability.rules import reduced_model, refuse_neglect
+
+        refuse_neglect(question.reduce)
+        model = reduced_model(model, question.reduce)
     names = [*_elastic_names(model, elastic), *_geometric_names(model, geometry, question.observe, markers)]
     if seen.frames:
         names = [name for name in names if not name.startswith("base.")]

@@ -79,7 +79,7 @@ def one_plane(normal: str | Sequence[float] = "y") -> Shape:
     n = "xyz".index(_axis(normal)) if isinstance(normal, str) else 0
     even = {(n + 1) % 3, (n + 2) % 3, n + 3}
     pairs = tuple((i, j) for i in range(6) for j in range(i, 6) if (i in even) == (j in even))
-    return Shape("one plane of symmetry", pairs, None if isinstance(normal, str) else _frame_of(normal))
+    return Shape("plane of symmetry", pairs, None if isinstance(normal, str) else _frame_of(normal))
 
 
 def diagonal() -> Shape:
@@ -176,7 +176,8 @@ def _shaped(parameters: ParameterSet, shape: Shape, link: str) -> ParameterSet:
 
 
 def _name(link: str, i: int, j: int, shape: str | None) -> str:
-    return f"{link}.{'compliance' if shape is None else shape.split()[0]}[{AXES[i]},{AXES[j]}]"
+    """In axes of its own a shape's entry is not the spring frame's of the same letters, and is named apart."""
+    return f"{link}.compliance{'' if shape is None else '.' + shape.split()[0]}[{AXES[i]},{AXES[j]}]"
 
 
 def _require_entries(link: str, shape: Shape, basis: Floats, mine: Mapping[tuple[int, int], str]) -> None:

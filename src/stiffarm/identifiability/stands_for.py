@@ -7,17 +7,20 @@ reduction costs by itself, before any noise; beside the noise of a reading it sa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stiffarm.identifiability.design import design_columns, generic_design
-from stiffarm.identifiability.question import Question, Wanted
+from stiffarm.identifiability.design import Design, design_columns, generic_design
+from stiffarm.identifiability.question import COMPENSATOR, Question, Wanted
 from stiffarm.model.arm_model import ArmModel
 from stiffarm.model.parameters import ParameterSet, Values
 
 Floats = NDArray[np.float64]
+
+SAME = 1e-9
+"""A share of the deflection that is rounding."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,8 @@ class StandsFor:
         return None if self.sigma_m is None else self.rms_m / (self.sigma_m * 3**0.5)
 
     def __str__(self) -> str:
+        if self.share < SAME:
+            return "is the same to rounding"
         text = f"differs by {1e6 * self.rms_m:.3g} um rms, {1e6 * self.worst_m:.3g} um at worst"
         text += f" ({100 * self.share:.2g} % of the deflection)"
         noise = self.over_noise
@@ -74,6 +79,58 @@ def stands_for(
     distance = np.linalg.norm(difference, axis=1)
     full = np.linalg.norm((rows @ truth).reshape(-1, 3), axis=1)
     return StandsFor(_rms(distance), float(distance.max(initial=0.0)), _rms(full), sigma_m)
+
+
+@dataclass(frozen=True)
+class Reduced:
+    """What a question's reduction leaves, and how well it stands for the full model."""
+
+    rules: tuple[str, ...]
+    full: int
+    """Compliances of the full model."""
+    left: int
+    """Of the reduced one."""
+    cost: StandsFor | None
+    """None where the file states no compliance that the reduction could cost."""
+
+
+def cost_of_reduction(
+    model: ArmModel, rules: tuple[str, ...], design: Design | None = None, sigma_m: float | None = None
+) -> Reduced:
+    """What a reduced model costs by itself, for the compliances of the robot file.
+
+    ``design`` holds the region of use (default: the workspace under forces and moments in any direction).
+    """
+    assert model.reduction is not None
+    full = elastic_set(model.full)
+    reduced = _part(model.reduction, set(full.names))
+    values = {p.name: p.nominal for p in full.full}
+    links = [name for name in full.names if name.startswith("link")]
+    if not any(values[name] for name in links):
+        return Reduced(rules, len(full), len(reduced), None)
+    if design is None:
+        columns = use_columns(model.full, full.names)
+    else:
+        rows = design_columns(replace(design, pose=False), model.full, full.names, deflection=True)
+        columns = rows.reshape(-1, 3, len(full))
+    return Reduced(rules, len(full), len(reduced), stands_for(reduced, values, columns, sigma_m=sigma_m))
+
+
+def elastic_set(model: ArmModel) -> ParameterSet:
+    """Every compliance of joints and links, free."""
+    return ParameterSet.of([p for p in model.plain_parameters if p.elastic and COMPENSATOR not in p.name])
+
+
+def _part(reduction: ParameterSet, names: set[str]) -> ParameterSet:
+    """The rows of some parameters, with the unknowns that move them."""
+    rows = [i for i, p in enumerate(reduction.full) if p.name in names]
+    used = np.flatnonzero(reduction.matrix[rows].any(axis=0))
+    return ParameterSet(
+        tuple(reduction.full[i] for i in rows),
+        tuple(reduction.names[i] for i in used),
+        reduction.matrix[rows][:, used],
+        reduction.fixed[rows],
+    )
 
 
 def use_columns(model: ArmModel, names: tuple[str, ...], question: Question | None = None) -> Floats:

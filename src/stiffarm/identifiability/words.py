@@ -27,6 +27,7 @@ def sentences(assessment: Assessment) -> tuple[str, ...]:
     return (
         _headline(assessment),
         *touch_sentences(assessment),
+        *_reduction(assessment),
         *_unseen(assessment),
         *_together(assessment),
         *_enough(assessment),
@@ -90,6 +91,17 @@ def _headline(a: Assessment) -> str:
     parts += [f"{_count(shared, 'combination')} of {members} others"] if groups.together else []
     parts += [f"{_count(len(groups.nothing))} not at all"] if groups.nothing else []
     return f"{text}: {', '.join(parts)}."
+
+
+def _reduction(a: Assessment) -> list[str]:
+    """How well a reduced model stands for the full one."""
+    if a.reduced is None:
+        return []
+    r = a.reduced
+    text = f"Reduced by {' then '.join(r.rules)}: {_count(r.left, 'compliance')} in the place of {r.full}"
+    if r.cost is None:
+        return [f"{text}; the robot file states no compliance of links, so nothing says what that costs."]
+    return [f"{text}. For the compliances of the robot file it {r.cost}."]
 
 
 def _count(number: int, what: str = "parameter") -> str:

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiffarm import __version__
+from stiffarm.identifiability.practical import practical_class
 from stiffarm.identify.error_model import errors_of
 from stiffarm.identify.estimate import (
-    Class,
     Domain,
     Estimate,
     FitSummary,
@@ -30,7 +30,9 @@ from stiffarm.identify.estimate import (
 )
 from stiffarm.identify.fit import Fit
 from stiffarm.identify.options import Options
+from stiffarm.identify.positive import notes_on_links
 from stiffarm.identify.remains import remains_of
+from stiffarm.identify.smaller import expanded, in_full
 from stiffarm.measure.campaign import Campaign
 from stiffarm.model.effects import JointCompliance
 from stiffarm.model.parameters import Parameter
@@ -62,15 +64,16 @@ def assemble(
 ) -> Estimate:
     """The estimate of a fit."""
     n = len(found.names)
+    full = expanded(found.asked.model, found.names)
     details = found.estimate.details
     lack = details.lack_of_fit
     dof = float(np.min(found.estimate.dof[:n], initial=np.inf))
     return Estimate(
         robot=_robot(found),
         parameters=_parameters(found, options),
-        covariance_names=found.names,
-        covariance=_rows(found.estimate.covariance[:n, :n]),
-        scale_covariance=_rows(found.scale[:n, :n]) if found.errors.names else (),
+        covariance_names=full.names,
+        covariance=_rows(full.covariance(found.estimate.covariance[:n, :n])),
+        scale_covariance=_rows(full.covariance(found.scale[:n, :n])) if found.errors.names else (),
         dropped=tuple(Held(d.name, d.why) for d in found.dropped),
         setups=_setups(found),
         outliers=tuple(outliers),
@@ -137,7 +140,7 @@ def versions() -> dict[str, str]:
 def _robot(found: Fit) -> RobotText:
     groups = {
         effect.joint: effect.groups
-        for effect in found.asked.model.effects
+        for effect in found.asked.model.full.effects
         if isinstance(effect, JointCompliance) and effect.groups
     }
     robot = found.asked.model.robot
@@ -171,8 +174,10 @@ def _parameters(found: Fit, options: Options) -> tuple[ParameterEstimate, ...]:
             d.merged_into,
         )
         for d in found.dropped
+        if d.name in known  # a reduction has taken the others out of the model
     }
-    return tuple((fitted | held)[name] for name in found.asked.names if name in fitted or name in held)
+    own = tuple((fitted | held)[name] for name in found.asked.names if name in fitted or name in held)
+    return own if found.asked.model.reduction is None else in_full(found, own, options)
 
 
 def _fitted(
@@ -194,16 +199,6 @@ def _fitted(
         practical_class(nu, options.nu),
         merged,
     )
-
-
-def practical_class(nu: float, bounds: tuple[float, float]) -> Class:
-    """Negligible, uncertain or identifiable by the parameter-to-noise ratio.
-
-    >>> practical_class(3.0, (2.0, 5.0))
-    'uncertain'
-    """
-    low, high = bounds
-    return "negligible" if nu < low else "uncertain" if nu < high else "identifiable"
 
 
 def _setups(found: Fit) -> tuple[SetupEstimate, ...]:
@@ -270,7 +265,7 @@ def _ranges(table: Mapping[str, Floats]) -> dict[str, tuple[float, float]]:
 
 
 def _notes(found: Fit) -> tuple[str, ...]:
-    notes = list(found.estimate.details.messages)
+    notes = [*found.estimate.details.messages, *notes_on_links(found)]
     compliances = any(".compliance" in name for name in found.names)
     campaign = found.system.campaign
     if found.errors.names:

@@ -76,6 +76,8 @@ class Fit:
     """Errors of the load that were carried into the intervals."""
     scale: Floats
     """(parameters and frames, same) the part of the covariance that is due to them."""
+    cost_ratio: float | None = None
+    """Residual of a fit kept positive definite over that of the free one; None when it was not asked for."""
 
     @cached_property
     def problem(self) -> LinearProblem:
@@ -136,7 +138,16 @@ def fit_asked(asked: Asked, data: Data, options: Options) -> Fit:
         iterations += 1
         solution = Solution(at, system.equations(at, names), iterations, solution.converged)
     told, scale = len(columns), carried.scale
-    return Fit(system, asked, names, solution, estimate, noise, selection, dropped, told, priors, errors, scale)
+    found = Fit(system, asked, names, solution, estimate, noise, selection, dropped, told, priors, errors, scale)
+    if asked.neglect:
+        from stiffarm.identify.smaller import without_swamped
+
+        found = without_swamped(found, data, replace(options, definite=False))
+    if options.definite:
+        from stiffarm.identify.positive import made_definite
+
+        found = made_definite(found)
+    return found
 
 
 def _keep(

@@ -5,9 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from stiffarm.model.parameters import ParameterSet
+from stiffarm.robot.arm import Template
+
 GeometryChoice = Literal["none", "offsets", "full"]
 ElasticChoice = Literal["none", "joints", "links"]
 GearsChoice = Literal["auto", "none"]
+LinksChoice = Literal["base", "none"]
 LoadsChoice = Literal["model", "torque", "none"]
 EstimatorName = Literal["ols", "wls", "cells", "honest", "robust", "bootstrap"]
 
@@ -20,6 +24,16 @@ class Options:
     """``full`` for positions, poses and touches; ``none`` when all rows are deflections."""
     elastic: ElasticChoice | None = None
     """``joints`` when there are loads or measured torques."""
+    template: Template | None = None
+    """Of links the file does not describe (``symmetric``); of all links when the file describes every one."""
+    links: LinksChoice = "base"
+    """Whether there is a link before the first joint."""
+    reduce: tuple[str, ...] = ()
+    """Rules of reduction, one after the other (`stiffarm.identifiability.rules`)."""
+    reduction: ParameterSet | None = None
+    """A map of some of the parameters, put before them after the rules."""
+    definite: bool = False
+    """Whether compliances of links are kept positive definite, k = L L'."""
     select: tuple[str, ...] = ()
     """Patterns of further parameters."""
     fix: tuple[str, ...] = ()

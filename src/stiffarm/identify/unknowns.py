@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from stiffarm.errors import InputError, Problem
+from stiffarm.identifiability.question import Question, robot_with_links
+from stiffarm.identifiability.rules import NEGLECT, reduced_model
 from stiffarm.identify.nuisance import load_sigmas
 from stiffarm.identify.options import Options
 from stiffarm.measure.campaign import DEFAULT_MARKER, Campaign
@@ -21,7 +23,7 @@ from stiffarm.measure.observe import use_measured_torque
 from stiffarm.model.arm_model import ArmModel
 from stiffarm.model.chain import AXES
 from stiffarm.model.parameters import glob_match, select
-from stiffarm.robot.arm import AxisPlacement, Link, Robot
+from stiffarm.robot.arm import AxisPlacement, Robot
 
 _GROUPED = re.compile(r"^(?P<joint>[^.*?]+)\.compliance\[")
 
@@ -34,11 +36,13 @@ class Asked:
     names: tuple[str, ...]
     priors: dict[str, float]
     """Standard deviation (SI) of those with a prior."""
+    neglect: bool = False
+    """Whether compliances that noise swamps are left out and the others fitted again (M3)."""
 
 
 def ask(robot: Robot, campaign: Campaign, options: Options) -> Asked:
     """The model and the unknowns that the options and the campaign call for."""
-    model = _grouped(ArmModel.of(_with_links(robot, options)), campaign, options)
+    model = _reduced(_grouped(ArmModel.of(_with_links(robot, options)), campaign, options), options)
     wanted = [*_elastic(model, campaign, options), *_geometry(model, campaign, options)]
     if options.select:
         wanted += [p.name for p in select(model.parameters, options.select)]
@@ -48,15 +52,19 @@ def ask(robot: Robot, campaign: Campaign, options: Options) -> Asked:
     if campaign.load_uncertainty.shared == "campaign":  # of other loads every setup or experiment has its own
         stated = load_sigmas(campaign.load_uncertainty, ())
         sigma = {name: stated[name] for name in names if name in stated} | sigma
-    return Asked(model, names, sigma)
+    return Asked(model, names, sigma, NEGLECT in options.reduce)
 
 
 def _with_links(robot: Robot, options: Options) -> Robot:
-    """Every link elastic when links are asked for: those the file does not describe get a symmetric 6x6."""
+    """Every link elastic when links are asked for."""
     if options.elastic != "links":
         return robot
-    described = {link.after: link for link in robot.links}
-    return replace(robot, links=tuple(described.get(name, Link(name)) for name in ("base", *robot.joint_names)))
+    return robot_with_links(robot, Question(template=options.template, links=options.links))
+
+
+def _reduced(model: ArmModel, options: Options) -> ArmModel:
+    model = reduced_model(model, options.reduce)
+    return model if options.reduction is None else model.reduced(options.reduction)
 
 
 def _grouped(model: ArmModel, campaign: Campaign, options: Options) -> ArmModel:

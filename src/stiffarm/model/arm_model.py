@@ -10,11 +10,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, lru_cache
 
+import numpy as np
+
 from stiffarm.errors import InputError, Problem, did_you_mean
 from stiffarm.model.chain import Chain, Corrections, Node, build_chain
 from stiffarm.model.effects import Effect, JointCompliance, default_effects
+from stiffarm.model.effects.reduced import ReducedEffect
 from stiffarm.model.loads import Load, payload_weight, weights
-from stiffarm.model.parameters import Parameter, Values, with_priors
+from stiffarm.model.parameters import Parameter, ParameterSet, Values, glob_match, with_priors
+from stiffarm.model.reducing import composed, reduced_effects
 from stiffarm.robot.arm import Robot, Vector3
 
 
@@ -30,6 +34,8 @@ class ArmModel:
 
     robot: Robot
     effects: tuple[Effect, ...]
+    reduction: ParameterSet | None = None
+    """How the parameters of the robot's own effects follow from those of this model; None: they are the same."""
 
     @staticmethod
     def of(robot: Robot) -> ArmModel:
@@ -51,23 +57,63 @@ class ArmModel:
             ),
         )
 
+    def reduced(self, parameters: ParameterSet) -> ArmModel:
+        """The model with a map of some of its parameters put before them; the others stay free.
+
+        Nothing that takes a model has to know: its ``parameters`` are the reduced unknowns, and what follows from
+        them is held or moved along.
+        """
+        full = self.full
+        total = composed(full.plain_parameters, self.reduction, parameters)
+        return ArmModel(self.robot, reduced_effects(full.effects, total), total)
+
+    def like(self, other: ArmModel) -> ArmModel:
+        """The model with the reduction of another, whose robot differs in numbers or has other effects as well."""
+        if other.reduction is None:
+            return self
+        names = {p.name for p in self.plain_parameters}
+        keep = [i for i, p in enumerate(other.reduction.full) if p.name in names]
+        full = tuple(other.reduction.full[i] for i in keep)
+        matrix = other.reduction.matrix[keep]
+        used = np.flatnonzero(matrix.any(axis=0))
+        kept = tuple(other.reduction.names[i] for i in used)
+        return self.reduced(ParameterSet(full, kept, matrix[:, used], other.reduction.fixed[keep]))
+
+    @cached_property
+    def full(self) -> ArmModel:
+        """The model of the robot's own effects, before any reduction."""
+        if self.reduction is None:
+            return self
+        return ArmModel(
+            self.robot,
+            tuple(effect.effect if isinstance(effect, ReducedEffect) else effect for effect in self.effects),
+        )
+
     @cached_property
     def exact(self) -> ArmModel:
         """The model with true laws where first order has linearised ones; itself when there are none."""
         effects = tuple(effect.exact() for effect in self.effects)
         changed = any(a is not b for a, b in zip(effects, self.effects, strict=True))
-        return ArmModel(self.robot, effects) if changed else self
+        return ArmModel(self.robot, effects, self.reduction) if changed else self
+
+    @cached_property
+    def plain_parameters(self) -> tuple[Parameter, ...]:
+        """Every parameter once, without priors."""
+        return tuple({p.name: p for effect in self.effects for p in effect.parameters}.values())
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
         """Every parameter, with the priors of the robot file."""
-        plain = tuple(parameter for effect in self.effects for parameter in effect.parameters)
-        return with_priors(plain, ((p.parameter, p.sigma, p.unit) for p in self.robot.priors))
+        plain = self.plain_parameters
+        priors = [(p.parameter, p.sigma, p.unit) for p in self.robot.priors]
+        if self.reduction is not None:  # what is held or moved along has no prior of its own
+            priors = [one for one in priors if any(glob_match(p.name, one[0]) for p in plain)]
+        return with_priors(plain, priors)
 
     @cached_property
     def bending(self) -> tuple[int, ...]:
         """Indices of the effects that may bend."""
-        return tuple(i for i, effect in enumerate(self.effects) if any(p.elastic for p in effect.parameters))
+        return tuple(i for i, effect in enumerate(self.effects) if _bends(effect))
 
     @cached_property
     def nominal(self) -> dict[str, float]:
@@ -76,13 +122,31 @@ class ArmModel:
 
     @cached_property
     def owner(self) -> dict[str, tuple[int, int]]:
-        """Index of the effect that has a parameter, and of the parameter within it, by name."""
-        return {p.name: (i, j) for i, effect in enumerate(self.effects) for j, p in enumerate(effect.parameters)}
+        """Index of the effect that has a parameter (the first of several), and of the parameter within it, by name."""
+        return {name: places[0] for name, places in self.owners.items()}
+
+    @cached_property
+    def owners(self) -> dict[str, tuple[tuple[int, int], ...]]:
+        """Index of every effect that has a parameter, and of the parameter within it, by name."""
+        found: dict[str, tuple[tuple[int, int], ...]] = {}
+        for i, effect in enumerate(self.effects):
+            for j, p in enumerate(effect.parameters):
+                found[p.name] = (*found.get(p.name, ()), (i, j))
+        return found
+
+    @cached_property
+    def _mapped(self) -> frozenset[int]:
+        """Effects behind a map: these may hold numbers that are not nominal."""
+        return frozenset(i for i, effect in enumerate(self.effects) if isinstance(effect, ReducedEffect))
 
     @cached_property
     def drawn(self) -> Arm:
-        """The arm as its file draws it."""
-        return Arm(self, self.nominal, build_chain(self.robot))
+        """The arm as its file draws it, with what a reduction holds."""
+        return Arm(self, self.nominal, self._chain(self.nominal, self._mapped))
+
+    def _chain(self, values: Values, changed: Iterable[int]) -> Chain:
+        """The chain with the corrections of some effects."""
+        return build_chain(self.robot, merged(self.effects[i].corrections(values) for i in sorted(changed)))
 
     def at(self, values: Values | None = None) -> Arm:
         """The arm with some parameters at other than nominal values."""
@@ -99,11 +163,16 @@ class ArmModel:
                 )
             )
         # an effect at its nominal values corrects nothing
-        changed = {self.owner[name][0] for name, value in values.items() if value != nominal[name]}
+        changed = {i for name, value in values.items() if value != nominal[name] for i, _ in self.owners[name]}
         if not changed:
             return Arm(self, full, self.drawn.chain)
-        corrections = merged(self.effects[i].corrections(full) for i in sorted(changed))
-        return Arm(self, full, build_chain(self.robot, corrections))
+        return Arm(self, full, self._chain(full, changed | self._mapped))
+
+
+def _bends(effect: Effect) -> bool:
+    if isinstance(effect, ReducedEffect):
+        return effect.bends
+    return any(p.elastic for p in effect.parameters)
 
 
 @lru_cache(maxsize=32)

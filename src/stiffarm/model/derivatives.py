@@ -93,8 +93,7 @@ class Derivatives:
         """Row of each wanted parameter by effect and parameter; names of other things are passed over."""
         rows: dict[int, dict[int, int]] = {}
         for name, row in order.items():
-            if name in self.at.arm.model.owner:
-                index, parameter = self.at.arm.model.owner[name]
+            for index, parameter in self.at.arm.model.owners.get(name, ()):
                 rows.setdefault(index, {})[parameter] = row
         return rows
 
