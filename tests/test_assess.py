@@ -317,6 +317,32 @@ def test_vertical_and_horizontal_loads_in_one_plan() -> None:
     assert {p.kind for p in both.practical} == {"identifiable"}
 
 
+def test_a_plan_that_pulls_at_nothing_tells_nothing_in_words() -> None:
+    n = 4
+    plan = plan_of(n, {"experiment": np.repeat(np.arange(n), 3)}, kind="deflection", loaded=[False] * n)
+    found = assess(ROBOT, plan)
+    assert found.groups.rank == 0
+    assert any("cannot tell" in s and "hang something on the arm" in s for s in sentences(found))
+
+
+def test_a_use_that_cannot_be_judged_is_said() -> None:
+    use = rig(REFERENCE, [(0.0, 0.0, -2500.0)], 3)
+    found = assess(REFERENCE, None, Question(elastic="joints"), use)
+    assert any("the use was left aside" in caution for caution in cautions(found))
+
+
+def test_a_geometry_that_was_calibrated_is_warned_of() -> None:
+    """Axes off by 1e-5 in the file itself: the rank follows them, and what remains against noise is said."""
+    random = np.random.default_rng(0)
+    moved = tuple(
+        replace(link, rpy=tuple((np.array(link.rpy) + 1e-5 * random.standard_normal(3)).tolist()))
+        for link in REFERENCE.links
+    )
+    found = asked(replace(REFERENCE, links=moved), elastic="links", load="any", observe="pose")
+    assert found.groups.rank == 56
+    assert any("against noise, where 33 remain" in caution for caution in cautions(found))
+
+
 def test_an_uncertain_parameter_moves_up_as_said() -> None:
     """With the load, or the readings, that the class asks for, nu stands at the upper bound."""
     question = Question(elastic="joints")
@@ -522,7 +548,9 @@ def test_command_on_a_plan_gives_classes(capsys: pytest.CaptureFixture[str], tmp
     plan.write_text("\n".join(lines) + "\n")
     settings = ('format = "stiffarm-campaign/1"', "[instrument]", 'type = "isotropic"', 'sigma = "0.03 mm"')
     (tmp_path / "rig.campaign.toml").write_text("\n".join(settings) + "\n")
-    status, out, _ = run(capsys, "kr270", str(plan), "--json", "--quiet", "--use", str(plan))
+    page = tmp_path / "rig.html"
+    status, out, _ = run(capsys, "kr270", str(plan), "--json", "--quiet", "--use", str(plan), "-o", str(page))
+    assert page.read_text(encoding="utf-8").count("<rect") == 12  # groups, and bars of how well
     document = json.loads(out)
     assert status == 0
     assert document["parameters"] == document["rank"] == 6

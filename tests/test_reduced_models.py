@@ -280,8 +280,10 @@ def test_identify_then_predict_by_command(capsys: pytest.CaptureFixture[str], tm
         cells = ",".join(f"{v:.4f}" for v in (*q, *random.uniform(-2000, 2000, 3)))
         lines += [f"{i},deflection,{marker},hook,{cells}" for marker in ("P1", "P2", "P3")]
     plan.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    robot = tmp_path / "arm.robot.toml"
+    robot.write_text(robot_text(replace(read_robot("kr270"), compensators=())), encoding="utf-8")
     campaign = tmp_path / "rig.campaign.csv"
-    assert main(["simulate", "kr270", str(plan), "--sigma", "0.03mm", "-o", str(campaign), "--quiet"]) == 0
+    assert main(["simulate", str(robot), str(plan), "--sigma", "0.03mm", "-o", str(campaign), "--quiet"]) == 0
     answers = []
     for name, how in {
         "reduced": ["--template", "full", "--reduce", "symmetric", "--reduce", "beam:x"],
@@ -290,7 +292,7 @@ def test_identify_then_predict_by_command(capsys: pytest.CaptureFixture[str], tm
         model = tmp_path / f"{name}.model.json"
         asked = [
             "identify",
-            "kr270",
+            str(robot),
             str(campaign),
             "--elastic",
             "links",
@@ -301,7 +303,9 @@ def test_identify_then_predict_by_command(capsys: pytest.CaptureFixture[str], tm
             "--folds",
             "0",
         ]
-        assert main([*asked, "--estimator", "wls"]) == 1  # nothing kept back: no verdict
+        assert main(asked) == 1  # nothing kept back: no verdict
+        document = json.loads(model.read_text(encoding="utf-8"))
+        assert document["fit"]["rank"] == 33
         capsys.readouterr()
         assert main(["predict", str(model), str(plan), "--json", "--quiet"]) == 0
         answers.append(capsys.readouterr().out)

@@ -220,7 +220,7 @@ def _text(a: Assessment) -> Group:
     practical = {p.name: p for p in a.practical}
     table = Table(box=box.SIMPLE, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("parameter", no_wrap=True)
-    table.add_column("what can be told")
+    table.add_column("what can be told", overflow="fold")
     for name in ("std (SI)", "nu", "class") if practical else ():
         table.add_column(name, justify="left" if name == "class" else "right", no_wrap=True)
     for combination in _combinations_first(a)[:MOST_LINES]:

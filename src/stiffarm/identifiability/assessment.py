@@ -49,6 +49,7 @@ Floats = NDArray[np.float64]
 
 MISALIGNMENT = 1e-5
 """m and rad."""
+NO_USE = "the use was left aside: what matters there is judged for a plan of deflections whose noise is stated"
 ON_PAPER = 1e-9
 """Relative singular values above this count as told when nobody asks for noise."""
 
@@ -114,9 +115,16 @@ def assess(
     ``use`` holds the configurations, loads and points of use; it is judged for plans of deflections.
     """
     asked_for = question or Question()
+    found = _assessed(robot, plan, asked_for, use)
+    if use is None or found.in_use or (plan is not None and found.reduced is not None):
+        return found
+    return replace(found, warnings=(*found.warnings, NO_USE))
+
+
+def _assessed(robot: Robot, plan: Campaign | None, question: Question, use: Campaign | None) -> Assessment:
     if plan is None:
-        return _generic_touches(robot, asked_for) if asked_for.observe in TOUCHED else _generic(robot, asked_for)
-    return _touches(robot, plan, asked_for) if _only_touches(plan) else _planned(robot, plan, asked_for, use)
+        return _generic_touches(robot, question) if question.observe in TOUCHED else _generic(robot, question)
+    return _touches(robot, plan, question) if _only_touches(plan) else _planned(robot, plan, question, use)
 
 
 def _generic(robot: Robot, question: Question) -> Assessment:
@@ -377,7 +385,7 @@ def _warnings(groups: Groups, deflection: bool) -> tuple[str, ...]:
         out.append(
             f"{weak} of the {groups.rank} numbers {'is' if weak == 1 else 'are'} told more than {1 / WEAK:g} times "
             "weaker than the strongest: a geometry that was calibrated, or a design too poor; judge on nominal "
-            "geometry or against noise"
+            f"geometry or against noise, where {groups.rank - weak} remain"
         )
     if not groups.clear:
         out.append(

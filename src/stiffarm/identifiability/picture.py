@@ -1,12 +1,14 @@
 """The picture of an assessment: every parameter a square, its colour the group, its mark how well it is told.
 
-One self-contained page without scripts: the sentences, squares of joints, links (six by six) and placements, and the
-table of what can be told.  A square names its parameter when pointed at; a mark repeats the colour for eyes and
-printers that see none: filled dot told alone, ring told in combination, dash merged into another, cross not seen.
+One self-contained page without scripts: the sentences, squares of joints, links (six by six) and placements, bars of
+how well each number is told beside its noise (when that is known), and the table of what can be told.  A square names
+its parameter when pointed at; a mark repeats the colour for eyes and printers that see none: filled dot told alone,
+ring told in combination, dash merged into another, cross not seen.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from html import escape
@@ -27,6 +29,9 @@ MEANINGS = {
     "merged": "merged into such a combination (G3)",
     "nothing": "not seen at all (G2)",
 }
+CLASS_COLOURS = {"identifiable": "#2b8a5a", "uncertain": "#e0a030", "negligible": "#b9bdc4"}
+WIDTH, LABEL, LINE = 760, 210, 16
+LEAST_NU, MOST_NU = 0.1, 1000.0
 _PAIR = re.compile(r"^(link\d+)\.compliance\[(\w+),(\w+)\]$")
 
 STYLE = """
@@ -35,7 +40,10 @@ h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 svg text { font: 11px system-ui, sans-serif; } svg .mark { font-size: 13px; text-anchor: middle; }
 table { border-collapse: collapse; font-size: 13px; } td, th { padding: 2px 10px 2px 0; text-align: left;
   border-bottom: 1px solid #dde1e6; vertical-align: top; } td.n { text-align: right; }
-.caution { background: #fff4d6; padding: .4rem .8rem; } .legend span { margin-right: 1.4rem; white-space: nowrap; }
+.caution { background: #fff4d6; padding: .4rem .8rem; } .legend > span { display: inline-block; margin-right: 1.4rem; }
+figure { margin: 0; overflow-x: auto; } svg { max-width: 100%; min-width: 560px; height: auto; }
+.wide { overflow-x: auto; } body { background: #fff; } p { overflow-wrap: anywhere; }
+td:first-child, td.n { white-space: nowrap; }
 .swatch { display: inline-block; width: 14px; text-align: center; margin-right: .4em; }
 """
 
@@ -53,7 +61,8 @@ def page(assessment: Assessment) -> str:
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
         f'<meta name="viewport" content="width=device-width"><style>{STYLE}</style></head><body><h1>{title}</h1>'
         f"{words}{warned}<p>{_circumstances(assessment)}</p><h2>Every parameter</h2>"
-        f'<p class="legend">{legend}</p>{_squares(assessment)}<h2>What can be told</h2>{_table(assessment)}'
+        f'<p class="legend">{legend}</p><figure>{_squares(assessment)}</figure>{_bars(assessment)}'
+        f'<h2>What can be told</h2><div class="wide">{_table(assessment)}</div>'
         "</body></html>\n"
     )
 
@@ -95,7 +104,51 @@ def _squares(a: Assessment) -> str:
         for column, link in enumerate(links[start : start + PER_ROW]):
             parts.append(_matrix(link, 34 + column * (6 * CELL + 2 * GAP), y, state, titles))
         y += 6 * CELL + 2 * GAP
-    return f'<svg xmlns="http://www.w3.org/2000/svg" width="760" height="{y + 8}" role="img">{"".join(parts)}</svg>'
+    return _svg(y - GAP if not links else y - 2 * GAP + 8, parts, "Every parameter and its group")
+
+
+def _svg(height: float, parts: list[str], title: str) -> str:
+    """A drawing that shrinks with a narrow window."""
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height:.0f}" '
+        f'viewBox="0 0 {WIDTH} {height:.0f}" role="img" aria-label="{title}">{"".join(parts)}</svg>'
+    )
+
+
+def _bars(a: Assessment) -> str:
+    """How well: a bar of |value| / std for every number that is told, on a logarithmic scale."""
+    judged = [p for p in a.practical if p.nu is not None]
+    if not judged:
+        return ""
+    bottom = LINE * len(judged) + 22
+    parts = []
+    for bound in a.question.nu:
+        x = _along(bound)
+        parts.append(f'<line x1="{x:.1f}" y1="14" x2="{x:.1f}" y2="{bottom}" stroke="#1b1f24" stroke-dasharray="3 3"/>')
+        parts.append(f'<text x="{x:.1f}" y="10" text-anchor="middle">{bound:g}</text>')
+    for i, p in enumerate(judged):
+        assert p.nu is not None
+        y = 20 + LINE * i
+        width = max(_along(p.nu) - LABEL, 2.0)
+        parts.append(
+            f'<g><title>{escape(p.name)}: {p.kind}, nu = {p.nu:.2g}</title><text x="{LABEL - 8}" y="{y + 10}" '
+            f'text-anchor="end">{escape(p.name)}</text><rect x="{LABEL}" y="{y}" width="{width:.1f}" '
+            f'height="{LINE - 4}" fill="{CLASS_COLOURS.get(p.kind, "#b9bdc4")}"/>'
+            f'<text x="{LABEL + width + 6:.1f}" y="{y + 10}">{_ratio(p.nu)}</text></g>'
+        )
+    low, high = a.question.nu
+    words = f"Size over standard deviation (nu): identifiable above {high:g}, negligible below {low:g}."
+    return f"<h2>How well</h2><p>{words}</p><figure>{_svg(bottom, parts, 'How well each number is told')}</figure>"
+
+
+def _ratio(nu: float) -> str:
+    return f"{nu:.0f}" if nu >= 100.0 else f"{nu:.2g}"
+
+
+def _along(nu: float) -> float:
+    """Place of a ratio on the scale."""
+    share = math.log(min(max(nu, LEAST_NU), MOST_NU) / LEAST_NU) / math.log(MOST_NU / LEAST_NU)
+    return LABEL + share * (WIDTH - LABEL - 60)
 
 
 def _rows(state: dict[str, str]) -> Iterator[tuple[str, list[str]]]:

@@ -135,7 +135,7 @@ def _choices(question: Question, seen: Circumstances) -> tuple[GeometryChoice, E
     if geometry is None:
         geometry = "full" if neither and not seen.deflections else "none"
     if elastic is None:
-        elastic = "joints" if neither and seen.loaded else "none"
+        elastic = "joints" if neither and (seen.loaded or seen.deflections) else "none"
     return geometry, elastic
 
 

@@ -209,7 +209,8 @@ def _practical(a: Assessment) -> list[str]:
         turned = f"; or {p.direction}" if p.direction else ""
         out.append(f"{p.name} (nu {p.nu:.2g}) would become identifiable with {more}{load}{turned}.")
     if len(by["uncertain"]) > MOST_UNCERTAIN:
-        out.append(f"{len(by['uncertain']) - MOST_UNCERTAIN} more uncertain ones stand in the table.")
+        more_of_them = len(by["uncertain"]) - MOST_UNCERTAIN
+        out.append(f"{more_of_them} more uncertain {'one stands' if more_of_them == 1 else 'ones stand'} in the table.")
     guessed = sum(p.basis == "typical size" for p in a.practical)
     if guessed:
         out.append(
