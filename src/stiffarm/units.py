@@ -108,7 +108,7 @@ def parse_quantity(text: str | float, dimension: str, *, file: str | None = None
     """
     match = _QUANTITY.match(str(text))
     unit = UNITS.get(match["unit"] or "") if match else None
-    if match is None or unit is None or unit.dimension != dimension:
+    if match is None or unit is None or unit.dimension != dimension or not math.isfinite(float(match["value"])):
         example = units_of(dimension)[:2][-1]
         raise InputError(
             Problem(

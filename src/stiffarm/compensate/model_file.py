@@ -7,7 +7,6 @@ a covariance.  In a model file ``robot`` is a packaged name, a path beside the m
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,9 +15,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError
+from pydantic_core import ErrorDetails
 
 from stiffarm.errors import InputError, Problem, did_you_mean, found_text
 from stiffarm.identify.estimate import Domain, ErrorModel
+from stiffarm.identify.json_file import read_json
 from stiffarm.identify.model_file import errors_of
 from stiffarm.model.arm_model import Arm, ArmModel
 from stiffarm.robot.arm import Robot
@@ -30,8 +31,19 @@ Floats = NDArray[np.float64]
 FORMAT = "stiffarm-model/1"
 SUFFIX = ".json"
 
-Number = Annotated[float, BeforeValidator(lambda value: np.nan if value is None else value)]
-"""JSON has no word for what is not finite: such numbers are written as null."""
+LARGEST = 1e15
+
+
+def _number(value: object) -> float:
+    """JSON has no word for what is not finite: such numbers are written as null."""
+    if value is None:
+        return np.nan
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= LARGEST:
+        raise ValueError(f"a number within -{LARGEST:g} and {LARGEST:g}, or null, is needed")
+    return float(value)
+
+
+Number = Annotated[float, BeforeValidator(_number)]
 Triple = tuple[Number, Number, Number]
 
 
@@ -180,7 +192,9 @@ def read_model(path_or_name: str | Path) -> KnownModel:
     model = _model(table.robot, path)
     values = {row.name: row.value for row in table.parameters if np.isfinite(row.value)}
     covariance = table.covariance or CovarianceTable(names=[], values=[])
+    _check_once(path, [row.name for row in table.parameters], "parameters")
     _check_names(path, model, values, "parameters")
+    _check_once(path, covariance.names, "covariance.names")
     _check_names(path, model, covariance.names, "covariance.names")
     size = len(covariance.names)
     return KnownModel(
@@ -209,7 +223,7 @@ def _errors(path: Path, table: dict[str, Any] | None) -> ErrorModel | None:
 
 
 def _table(path: Path) -> ModelTable:
-    data = _json(path)
+    data = read_json(path)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         found = found_text(data.get("format") if isinstance(data, dict) else data)
         what = "this is not a model file of a known version"
@@ -217,31 +231,29 @@ def _table(path: Path) -> ModelTable:
     try:
         return ModelTable.model_validate(data)
     except ValidationError as error:
-        raise InputError(
-            [
-                Problem(detail["msg"].lower(), str(path), None, _dotted(detail["loc"]), found_text(detail["input"]))
-                for detail in error.errors()
-            ]
-        ) from None
+        raise InputError([_problem(path, detail) for detail in error.errors()]) from None
+
+
+_WORDS = {
+    "missing": "this key is missing",
+    "model_type": "an object is needed here",
+    "dict_type": "an object is needed here",
+    "list_type": "a list is needed here",
+    "string_type": "a text is needed here",
+    "bool_type": "true or false is needed here",
+}
+
+
+def _problem(path: Path, detail: ErrorDetails) -> Problem:
+    """What the checker of the file says, in words."""
+    found = "nothing" if detail["type"] == "missing" else found_text(detail["input"])
+    what = _WORDS.get(detail["type"], detail["msg"].removeprefix("Value error, ").lower())
+    return Problem(what, str(path), None, _dotted(detail["loc"]), found, "what identify writes there")
 
 
 def _dotted(path: tuple[str | int, ...]) -> str:
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
     return text.removeprefix(".")
-
-
-def _json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_bytes())
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        step = "Check the path; models are written by identify"
-        raise InputError(Problem("the model file cannot be read", str(path), found=reason, next_step=step)) from None
-    except json.JSONDecodeError as error:
-        what = f"this is not JSON ({error.msg.lower()})"
-        raise InputError(Problem(what, str(path), row=error.lineno, column=f"character {error.colno}")) from None
-    except UnicodeDecodeError:
-        raise InputError(Problem("this is not text in UTF-8", str(path))) from None
 
 
 def _model(robot: str | RobotTable, path: Path) -> ArmModel:
@@ -252,6 +264,13 @@ def _model(robot: str | RobotTable, path: Path) -> ArmModel:
         return model
     beside = path.parent / robot
     return ArmModel.of(read_robot(beside if is_path(robot) and beside.exists() else robot))
+
+
+def _check_once(path: Path, names: list[str], key: str) -> None:
+    twice = [name for name in dict.fromkeys(names) if names.count(name) > 1] if len(set(names)) < len(names) else []
+    if twice:
+        what = f"parameter '{twice[0]}' stands twice"
+        raise InputError(Problem(what, str(path), column=key, found=found_text(twice[0]), allowed="each name once"))
 
 
 def _check_names(path: Path, model: ArmModel, names: Mapping[str, float] | list[str], key: str) -> None:
@@ -271,7 +290,14 @@ def _check_names(path: Path, model: ArmModel, names: Mapping[str, float] | list[
 
 
 def _square(path: Path, rows: list[list[float]], size: int, key: str) -> Floats:
-    return _matrix(path, rows, (size, size), key)
+    found = _matrix(path, rows, (size, size), key)
+    if (np.diag(found) < 0.0).any():
+        what, worst = "a variance is negative", int(np.argmin(np.diag(found)))
+        found_there = f"{found[worst, worst]:.3g}"
+        raise InputError(
+            Problem(what, str(path), column=f"{key}[{worst}][{worst}]", found=found_there, allowed="0 or more")
+        )
+    return found
 
 
 def _matrix(path: Path, rows: list[list[float]], shape: tuple[int, int], key: str) -> Floats:

@@ -30,6 +30,7 @@ from stiffarm.identify.estimate import (
     SharedErrors,
     Verdict,
 )
+from stiffarm.identify.json_file import read_json
 from stiffarm.measure.writing import replace_file
 
 FORMAT = "stiffarm-model/1"
@@ -103,12 +104,7 @@ def write_estimate(estimate: Estimate, path: Path) -> None:
 def read_estimate(path: str | Path) -> Estimate:
     """Read a model file; InputError says what is wrong with it."""
     file = str(path)
-    try:
-        data = json.loads(Path(path).read_bytes())
-    except OSError as error:
-        raise InputError(Problem("the model file cannot be read", file, found=str(error.strerror).lower())) from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise InputError(Problem("this is not a model file: not JSON", file, found=str(error)[:80])) from None
+    data = read_json(Path(path))
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         found = data.get("format") if isinstance(data, dict) else data
         raise InputError(

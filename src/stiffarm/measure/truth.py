@@ -12,6 +12,7 @@ that were planted and by what the loads differed from what is stated, so that wh
 
 from __future__ import annotations
 
+import math
 import platform
 import re
 from collections.abc import Iterable, Mapping
@@ -54,7 +55,7 @@ class Spread:
         """
         pattern, equals, sigma = text.partition("=")
         match = _SPREAD.match(sigma)
-        if not equals or not pattern.strip() or match is None or float(match[1]) < 0.0:
+        if not equals or not pattern.strip() or match is None or not 0.0 <= float(match[1]) < math.inf:
             raise InputError(
                 Problem(
                     "a spread is a pattern of parameter names and a standard deviation",
