@@ -23,12 +23,14 @@ from stiffarm.identifiability.words import cautions, sentences
 from stiffarm.measure.campaign import Campaign, Isotropic, Setup, SharedError
 from stiffarm.measure.covariance import noise_of
 from stiffarm.measure.observe import expected_with_columns
+from stiffarm.measure.paths import read_path
 from stiffarm.measure.points import seen_points
 from stiffarm.measure.references import resolve_references
 from stiffarm.measure.virtual import simulate
 from stiffarm.model.arm_model import ArmModel
 from stiffarm.model.evaluate import predict
 from stiffarm.model.loads import Load, State
+from stiffarm.model.rotations import vector_of
 from stiffarm.robot.arm import BodyPoint, Placement, Robot
 from stiffarm.robot.reading import read_robot
 from virtual_plans import MODEL, ROBOT, plan_of
@@ -341,6 +343,31 @@ def test_a_geometry_that_was_calibrated_is_warned_of() -> None:
     found = asked(replace(REFERENCE, links=moved), elastic="links", load="any", observe="pose")
     assert found.groups.rank == 56
     assert any("against noise, where 33 remain" in caution for caution in cautions(found))
+
+
+def test_a_path_is_a_use_like_the_plan_of_its_points(tmp_path: Path) -> None:
+    """Joint values, or the poses that the nominal arm takes at them."""
+    n = 10
+    plan = plan_of(n, {"experiment": np.repeat(np.arange(n), 3)}, kind="deflection", instrument=Isotropic(20e-6))
+    use = plan_of(4, {"experiment": np.arange(4), "marker": np.full(4, -1)}, kind="deflection", seed=9)
+    question = Question(elastic="joints")
+    known = assess(ROBOT, plan, question, use).in_use
+    q, wrench = use.experiments.q, use.experiments.wrench_world[0]
+    place = predict(MODEL.at(), State(q), "tool")
+    pose = np.concatenate([place.position, vector_of(place.rotation)])
+    for names, cells in (
+        ([f"q.{joint}[rad]" for joint in ROBOT.joint_names], q),
+        (["x[m]", "y[m]", "z[m]", "rx[rad]", "ry[rad]", "rz[rad]"], pose),
+    ):
+        file = tmp_path / "job.path.csv"
+        header = ",".join([*names, "load_point", "force.x[N]", "force.y[N]", "force.z[N]"])
+        lines = [",".join([*map(repr, map(float, c)), "hook", *map(repr, map(float, f))])
+                 for c, f in zip(cells.T, wrench[:3].T, strict=True)]  # fmt: skip
+        file.write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")
+        found = assess(ROBOT, plan, question, read_path(file, ROBOT)).in_use
+        assert [u.name for u in found] == [u.name for u in known]
+        if names[0].startswith("q."):  # poses may be taken by another configuration
+            assert [u.effect_m for u in found] == pytest.approx([u.effect_m for u in known], rel=1e-9)
 
 
 def test_an_uncertain_parameter_moves_up_as_said() -> None:

@@ -54,7 +54,7 @@ def assess(
         str, typer.Option(metavar="LOW,HIGH", help="Bounds of |value|/std: negligible, identifiable.")
     ] = "2,5",
     use: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A plan of where the model is used: what matters there.")
+        Path | None, typer.Option(metavar="FILE", help="A plan or path where the model is used: what matters there.")
     ] = None,
     output: Output = None,
     as_json: AsJson = False,
@@ -68,6 +68,7 @@ def assess(
     """
     from stiffarm.identifiability.assessment import assess as assess_robot
     from stiffarm.identifiability.words import cautions
+    from stiffarm.measure.paths import read_plan_or_path
     from stiffarm.measure.reading import read_plan
     from stiffarm.robot.reading import read_robot
 
@@ -79,7 +80,7 @@ def assess(
     if campaign is not None:
         warn_all(campaign.warnings)
         _warn_ignored(load, marker, load_point, observe)
-    found = assess_robot(arm, campaign, question, None if use is None else read_plan(use, arm))
+    found = assess_robot(arm, campaign, question, None if use is None else read_plan_or_path(use, arm))
     warn_all(cautions(found))
     document = _document(found, robot, plan)
     if output is not None and output.suffix.lower() in (".html", ".htm"):

@@ -37,6 +37,7 @@ from stiffarm.identifiability.stands_for import Reduced, cost_of_reduction
 from stiffarm.identifiability.touch_advice import TouchFacts, touch_facts, touch_helps
 from stiffarm.identifiability.touch_design import generic_touches
 from stiffarm.identifiability.touched_rows import touching
+from stiffarm.identifiability.use_design import Use, design_of_plan, design_of_use
 from stiffarm.measure.campaign import DEFAULT_MARKER, Campaign
 from stiffarm.measure.targets import NAMES, TOUCHED
 from stiffarm.model.arm_model import ArmModel
@@ -108,7 +109,7 @@ class Assessment:
 
 
 def assess(
-    robot: Robot, plan: Campaign | None = None, question: Question | None = None, use: Campaign | None = None
+    robot: Robot, plan: Campaign | None = None, question: Question | None = None, use: Use | None = None
 ) -> Assessment:
     """Assess a robot on a plan or, without one, on generic configurations.
 
@@ -121,7 +122,7 @@ def assess(
     return replace(found, warnings=(*found.warnings, NO_USE))
 
 
-def _assessed(robot: Robot, plan: Campaign | None, question: Question, use: Campaign | None) -> Assessment:
+def _assessed(robot: Robot, plan: Campaign | None, question: Question, use: Use | None) -> Assessment:
     if plan is None:
         return _generic_touches(robot, question) if question.observe in TOUCHED else _generic(robot, question)
     return _touches(robot, plan, question) if _only_touches(plan) else _planned(robot, plan, question, use)
@@ -203,7 +204,7 @@ def _markers_of_plan(plan: Campaign) -> tuple[str, ...]:
     return tuple(dict.fromkeys(plan.markers[m] if m >= 0 else DEFAULT_MARKER for m in codes))
 
 
-def _planned(robot: Robot, plan: Campaign, question: Question, use: Campaign | None) -> Assessment:
+def _planned(robot: Robot, plan: Campaign, question: Question, use: Use | None) -> Assessment:
     kinds = [kind for kind in ("position", "deflection", "pose") if plan.kind(kind).any()]
     touched = [f"touched {NAMES[shape]}s" for shape in TOUCHED if plan.kind(shape).any()]
     markers = _markers_of_plan(plan)
@@ -215,7 +216,7 @@ def _planned(robot: Robot, plan: Campaign, question: Question, use: Campaign | N
     deflection = found.deflections
     order = priority(robot, found.names)
     groups = find_groups(found.rows, found.names, sizes=found.sizes, priority=order)
-    design = _design_of(robot, plan, question, markers, "pose" in kinds)
+    design = design_of_plan(robot, plan, question, markers, "pose" in kinds)
     used = len(np.unique(plan.readings.experiment))
     practical = _practical(asked, found, groups, question, deflection)
     framed = len(found.names) > len(asked.names)
@@ -236,7 +237,7 @@ def _planned(robot: Robot, plan: Campaign, question: Question, use: Campaign | N
         () if touched or framed else helps(asked, design, found.rows, found.sizes, groups, "", deflection),
         _misaligned(asked, design, groups, deflection),
         _warnings(groups, deflection),
-        reduced=_reduced(asked, question, use if use is None else _design_of_use(robot, use, question), found.sigma_m),
+        reduced=_reduced(asked, question, use if use is None else design_of_use(robot, use, question), found.sigma_m),
     )
 
 
@@ -244,11 +245,6 @@ def _reduced(asked: Wanted, question: Question, use: Design | None, sigma_m: flo
     if asked.model.reduction is None or not question.reduce:
         return None
     return cost_of_reduction(asked.model, question.reduce, use, sigma_m)
-
-
-def _design_of_use(robot: Robot, use: Campaign, question: Question) -> Design:
-    points = tuple(dict.fromkeys(use.markers[m] if m >= 0 else DEFAULT_MARKER for m in np.unique(use.readings.marker)))
-    return _design_of(robot, use, question, points or (DEFAULT_MARKER,), False)
 
 
 def _sizes(asked: Wanted, names: tuple[str, ...]) -> Floats:
@@ -266,18 +262,6 @@ def _enough(rows: Floats, sizes: Floats, per: int, rank: int) -> int:
         else:
             high = middle
     return low
-
-
-def _design_of(robot: Robot, plan: Campaign, question: Question, markers: tuple[str, ...], pose: bool) -> Design:
-    """A plan's configurations with one load each, for asking what other loads would tell."""
-    experiments = plan.experiments
-    used = np.unique(plan.readings.experiment[~plan.kind("distance")])
-    wrench = experiments.wrench_world[:, :, used].sum(axis=0) if len(experiments.load_points) else None
-    nothing = np.zeros((6, len(used)))
-    wrench = nothing if wrench is None else wrench
-    points = [name for name, one in zip(experiments.load_points, experiments.wrench_world, strict=True) if one.any()]
-    point = points[0] if points else load_point_of(robot, question)
-    return Design(np.ascontiguousarray(experiments.q[:, used]), wrench[:3], wrench[3:], point, markers, pose)
 
 
 def _load_words(robot: Robot, plan: Campaign, deflection: bool) -> str:
@@ -325,7 +309,7 @@ def _in_use(
     groups: Groups,
     practical: tuple[Practical, ...],
     question: Question,
-    use: Campaign,
+    use: Use,
 ) -> tuple[UseEffect, ...]:
     """What every base parameter does in use, judged by the value and the noise of its class."""
     judged = {p.name: p for p in practical}
@@ -334,7 +318,7 @@ def _in_use(
         return ()
     at = [found.names.index(name) for name in base]
     values = np.array([judged[name].value or 0.0 for name in base])
-    design = _design_of_use(robot, use, question)
+    design = design_of_use(robot, use, question)
     rows = design_columns(design, asked.model, tuple(base), deflection=True)
     noise = np.sqrt(covariance_of(found.rows[:, at])[0, 0]) / (judged[base[0]].sigma or 1.0)
     chosen = keep_for_use(values, covariance_of(found.rows[:, at]) / noise**2, rows)
