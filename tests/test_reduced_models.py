@@ -224,6 +224,17 @@ def test_what_noise_swamps_is_left_out_and_said() -> None:
         assert abs(smaller.values[name] - truth[name]) < 6 * (smaller.parameter(name).std or 0.0)
 
 
+def test_what_was_merged_is_not_taken_up_again() -> None:
+    """A number that stood for another must not come back in its place when the other is left out."""
+    campaign = measured(FULL, full_values("link3", tube(*TUBES[2])) | {"J2.compliance": 3e-6}, sigma_m=2e-6)
+    options = Options(elastic="none", select=("*.compliance*",), reduce=("symmetric",), folds=0)
+    before = stiffarm.identify(FULL, campaign, options)
+    after = stiffarm.identify(FULL, campaign, replace(options, reduce=("symmetric", "neglect")))
+    assert after.fit.rank < before.fit.rank
+    assert set(after.covariance_names) < set(before.covariance_names)
+    assert {h.name for h in before.dropped} <= {h.name for h in after.dropped}
+
+
 def test_any_map_may_be_given() -> None:
     """The regrouped model of a design, as a map: the merged ones held, their partners take over."""
     model = ArmModel.of(FULL)

@@ -49,15 +49,16 @@ def without_swamped(found: Fit, data: Data, options: Options) -> Fit:
     own = {p.name: p for p in asked.model.parameters}
     smaller = asked.model.reduced(neglect(ParameterSet.of([own[name] for name in gone]), gone))
     left = set(gone)
+    # what was merged stays held: taken up again, it would only stand for what has just been left out
+    names = tuple(name for name in found.names if name not in left)
     again = replace(
-        asked,
-        model=smaller,
-        names=tuple(name for name in asked.names if name not in left),
-        priors={name: sigma for name, sigma in asked.priors.items() if name not in left},
+        asked, model=smaller, names=names, priors={n: v for n, v in asked.priors.items() if n in set(names)}
     )
     fitted = fit_asked(again, data, options)
     why = f"below {options.nu[0]:g} times its standard deviation: left out, held at zero (M3)"
-    return replace(fitted, dropped=(*fitted.dropped, *(Dropped(name, why) for name in gone)))
+    listed = replace(again, names=tuple(name for name in asked.names if name not in left))
+    dropped = (*found.dropped, *fitted.dropped, *(Dropped(name, why) for name in gone))
+    return replace(fitted, asked=listed, dropped=dropped)
 
 
 @dataclass(frozen=True, eq=False)
