@@ -61,7 +61,7 @@ def budget(
     question = ask(known, plan, marker=marker, setup=setup, gain_sigma=gain_sigma, direction_sigma_rad=turn)
     what: Literal["reading", "place"] = of or ("place" if question.use.plan is None else "reading")
     found = budget_of(question, what, coverage)
-    warn_all(found.asked.warnings)
+    warn_all((*found.asked.warnings, *found.asked.leaving(known.domain, known.robot)))
     if known.unusable is not None:
         warn_all([f"{known.file}: this model failed its validation: {known.unusable}"])
     if output is not None:

@@ -43,7 +43,7 @@ def predict(
 
     known = read_model(model)
     predicted = predict_file(known, plan, marker=marker, setup=setup, exact=exact)
-    warn_all(predicted.asked.warnings)
+    warn_all((*predicted.asked.warnings, *predicted.asked.leaving(known.domain, known.robot)))
     if known.unusable is not None:
         warn_all([f"{known.file}: this model failed its validation: {known.unusable}"])
     if cartesian is not None:

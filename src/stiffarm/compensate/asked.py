@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiffarm.errors import InputError, Problem, did_you_mean
+from stiffarm.identify.domain import leaving
+from stiffarm.identify.estimate import Domain
 from stiffarm.measure.campaign import DEFAULT_MARKER, Campaign, Payload
 from stiffarm.measure.columns import markers_of, meaning_of
 from stiffarm.measure.paths import PathFile, read_plan_or_path
@@ -81,6 +83,10 @@ class Asked:
             return State(q, external)
         bolted = None if payload is None else (payload.mass_kg, payload.com_m)
         return State(q, (*external, *arm.weights(bolted)))
+
+    def leaving(self, domain: Domain | None, robot: Robot) -> tuple[str, ...]:
+        """Sentences about rows beyond what a model was learned on."""
+        return leaving(domain, robot.joint_names, self.q, self.wrench_world, self.row, self.joint_torque)
 
     def cells(self, header: str) -> list[float | str | None]:
         """A column for people and machines: numbers where the name means numbers, None where empty."""

@@ -22,11 +22,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiffarm.compensate.corrected import CorrectedPath, Kinematics, Refused
-from stiffarm.compensate.domain import leaving
 from stiffarm.compensate.freedom import Freedom, freedom_of
 from stiffarm.compensate.inverting import ARRIVED, LOST, SINGULAR, Found, Wished, invert, joint_words
 from stiffarm.compensate.model_file import KnownModel
 from stiffarm.compensate.wishing import Wish, tool_of
+from stiffarm.identify.domain import leaving
 from stiffarm.measure.paths import PathFile
 from stiffarm.measure.writing import Cells
 from stiffarm.model.arm_model import Arm

@@ -7,17 +7,21 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from stiffarm.identify.assemble import assemble, training_rms, versions
-from stiffarm.identify.data import fitted_rows, part_of
+from stiffarm.identify.data import Data, fitted_rows, part_of, resolved_of
 from stiffarm.identify.eccentricity import with_eccentricities
 from stiffarm.identify.estimate import Estimate, Provenance
 from stiffarm.identify.fit import fit_asked
-from stiffarm.identify.judge import validate, verdict
+from stiffarm.identify.judge import geometry_alone, validate, verdict
 from stiffarm.identify.options import Options
+from stiffarm.identify.seen import fingerprints
 from stiffarm.identify.suspects import find_suspects
 from stiffarm.identify.unknowns import ask
 from stiffarm.measure.campaign import Campaign
 from stiffarm.measure.merging import read_campaigns
+from stiffarm.measure.subset import with_readings
 from stiffarm.robot.arm import Robot
 from stiffarm.robot.reading import read_robot
 
@@ -58,11 +62,18 @@ def identify(
     found = fit_asked(asked, used, options)
     holdout = validate(asked, data, options)
     answer = verdict(found, holdout, training_rms(found))
-    origin = Provenance(versions(), options.seed, files, command)
+    origin = Provenance(versions(), options.seed, files, command, fingerprints(_as_read(used)))
     suspects = find_suspects(found) if len(found.system) <= MOST_SCALARS else ()
     estimate = assemble(found, options, holdout=holdout, verdict=answer, outliers=suspects, provenance=origin)
     added = () if trial.note is None else (trial.note,)
-    return replace(estimate, notes=(*campaign.warnings, *added, *estimate.notes))
+    beside = None if holdout is None else geometry_alone(asked, used, options)
+    return replace(estimate, notes=(*campaign.warnings, *added, *estimate.notes), geometry_alone=beside)
+
+
+def _as_read(data: Data) -> Campaign:
+    """Every reading a fit used, as it stood in the file: unloaded ones that were subtracted among them."""
+    whole = resolved_of(data)
+    return with_readings(whole.source, np.union1d(whole.origin, whole.subtracted[whole.subtracted >= 0]))
 
 
 def _sha256(path: str | Path) -> str:

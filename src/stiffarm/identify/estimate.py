@@ -102,6 +102,15 @@ class Domain:
     temperature: Mapping[str, Range] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class GeometryAlone:
+    """The best model without elasticity on the same readings, to be judged beside."""
+
+    values: Mapping[str, float]
+    frames: tuple[tuple[str, Numbers, Numbers], ...]
+    """Name, place (m) and rotation vector of every setup."""
+
+
 Source = Literal["stated", "visits", "configurations", "tested", "excess", "scatter"]
 
 
@@ -185,6 +194,8 @@ class Provenance:
     files: Mapping[str, str] = field(default_factory=dict)
     """SHA-256 by file name."""
     command: str = ""
+    readings: tuple[str, ...] = ()
+    """Fingerprints of the readings that were fitted (`stiffarm.identify.seen`)."""
 
 
 @dataclass(frozen=True)
@@ -221,6 +232,8 @@ class Estimate:
     """What no parameter carries; None in files that do not say."""
     remains: Remains | None = None
     """Residuals for pictures; None in files that do not say."""
+    geometry_alone: GeometryAlone | None = None
+    """None when the model has no compliances, or nothing else."""
 
     def parameter(self, name: str) -> ParameterEstimate:
         """One parameter by name."""

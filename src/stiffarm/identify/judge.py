@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from stiffarm.errors import InputError
 from stiffarm.identify.data import Data, campaign_of, part_of
-from stiffarm.identify.estimate import Holdout, Verdict
+from stiffarm.identify.estimate import GeometryAlone, Holdout, Verdict
 from stiffarm.identify.fit import Fit, fit_asked
 from stiffarm.identify.holdout import Split, folds, split
 from stiffarm.identify.nonlinear import solve
@@ -27,6 +27,7 @@ from stiffarm.identify.unknowns import Asked
 from stiffarm.measure.campaign import Campaign
 from stiffarm.measure.observe import expected
 from stiffarm.measure.subset import with_readings
+from stiffarm.robot.placement import vector_from_rotation
 
 Floats = NDArray[np.float64]
 WORTH = 0.95
@@ -92,14 +93,33 @@ def _judged(asked: Asked, data: Data, options: Options, one: Split) -> Errors | 
     tool_only = _only(asked, tool=True)
     nominal = _fit_or_start(tool_only, train, plain)
     geometry = None
-    rigid = tuple(name for name in asked.names if ".compliance" not in name and not name.startswith("load."))
-    if 0 < len(rigid) < len(asked.names) and rigid != tool_only.names:
-        geometry = position_errors(
-            fit_asked(replace(asked, names=rigid, priors=_among(asked, rigid)), train, plain).at, asked, test, options
-        )
+    rigid = rigid_part(asked)
+    if rigid is not None and rigid.names != tool_only.names:
+        geometry = position_errors(fit_asked(rigid, train, plain).at, asked, test, options)
     return Errors(
         position_errors(found.at, asked, test, options), position_errors(nominal, asked, test, options), geometry
     )
+
+
+def rigid_part(asked: Asked) -> Asked | None:
+    """What is asked without elasticity and loads; None when that is nothing, or everything."""
+    names = tuple(name for name in asked.names if ".compliance" not in name and not name.startswith("load."))
+    return replace(asked, names=names, priors=_among(asked, names)) if 0 < len(names) < len(asked.names) else None
+
+
+def geometry_alone(asked: Asked, data: Data, options: Options) -> GeometryAlone | None:
+    """The best model without elasticity on the same readings; None when there is none."""
+    rigid = rigid_part(asked)
+    if rigid is None:
+        return None
+    at = fit_asked(rigid, data, replace(options, estimator="wls")).at
+    nominal = asked.model.nominal
+    frames = (
+        (name, tuple(map(float, frame.translation)), tuple(map(float, vector_from_rotation(frame.rotation))))
+        for name, frame in at.frames.items()
+    )
+    changed = {name: float(value) for name, value in at.values.items() if value != nominal[name]}
+    return GeometryAlone(changed, tuple(frames))
 
 
 def _only(asked: Asked, *, tool: bool) -> Asked:

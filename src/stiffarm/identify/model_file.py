@@ -19,6 +19,7 @@ from stiffarm.identify.estimate import (
     ErrorModel,
     Estimate,
     FitSummary,
+    GeometryAlone,
     Held,
     Holdout,
     Outlier,
@@ -89,10 +90,12 @@ def document(estimate: Estimate) -> dict[str, Any]:
             "seed": e.provenance.seed,
             "files": dict(e.provenance.files),
             "command": e.provenance.command,
+            "readings": list(e.provenance.readings),
         },
         "notes": list(e.notes),
         "errors": None if e.errors is None else _errors(e.errors),
         "remains": None if e.remains is None else _remains(e.remains),
+        "geometry_alone": None if e.geometry_alone is None else _alone(e.geometry_alone),
     }
 
 
@@ -159,12 +162,17 @@ def estimate_of(data: Mapping[str, Any]) -> Estimate:
         holdout=None if holdout is None else _holdout_of(holdout),
         verdict=Verdict(bool(data["verdict"]["usable"]), tuple(data["verdict"]["reasons"])),
         provenance=Provenance(
-            origin.get("versions", {}), origin.get("seed", 0), origin.get("files", {}), origin.get("command", "")
+            origin.get("versions", {}),
+            origin.get("seed", 0),
+            origin.get("files", {}),
+            origin.get("command", ""),
+            tuple(origin.get("readings", ())),
         ),
         scale_covariance=tuple(_numbers(row) for row in data["covariance"].get("scale", ())),
         notes=tuple(data.get("notes", ())),
         errors=None if data.get("errors") is None else errors_of(data["errors"]),
         remains=None if data.get("remains") is None else _remains_of(data["remains"]),
+        geometry_alone=None if data.get("geometry_alone") is None else _alone_of(data["geometry_alone"]),
     )
 
 
@@ -268,6 +276,16 @@ def _shared_of(shared: Mapping[str, Any] | None) -> SharedErrors | None:
     if shared is None:
         return None
     return SharedErrors(shared["translation[m]"], shared["rotation[rad]"], shared["source"])
+
+
+def _alone(alone: GeometryAlone) -> dict[str, Any]:
+    setups = [{"name": name, "xyz": list(xyz), "rotvec": list(rotvec)} for name, xyz, rotvec in alone.frames]
+    return {"values": dict(alone.values), "setups": setups}
+
+
+def _alone_of(alone: Mapping[str, Any]) -> GeometryAlone:
+    frames = tuple((s["name"], _numbers(s["xyz"]), _numbers(s["rotvec"])) for s in alone["setups"])
+    return GeometryAlone({name: float(value) for name, value in alone["values"].items()}, frames)
 
 
 def _remains(r: Remains) -> dict[str, Any]:

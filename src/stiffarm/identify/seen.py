@@ -1,9 +1,9 @@
 """Which readings a model was fitted to, as short fingerprints, so that no copy of them can pass for new ones.
 
-The hash of a file finds the file. A file with other columns, another order or another name has another hash but the
-same readings: a fingerprint is the hash of the joint values and the numbers read (1e-7 m and rad, the marker's name
-left out). Of a large campaign those with the smallest fingerprints are kept, which are the same whatever the order;
-among new readings only those under the largest kept one are compared.
+The hash of a file finds the file.  A file with other columns, another order or another name has another hash but the
+same readings: a fingerprint is made of the joint values and the numbers read (to 1e-7 m and rad; names are left out).
+Of a large campaign those with the smallest fingerprints are kept, which are the same whatever the order; among new
+readings only those up to the largest kept one are compared.
 """
 
 from __future__ import annotations

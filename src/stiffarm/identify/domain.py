@@ -1,12 +1,13 @@
 """Whether a path stays where its model was learned, and by what factor it does not.
 
 A force (the resultant of what is stated, weights apart) is held against the largest one of the calibration.  A joint
-is held against the range it was calibrated in: its distance from the middle of the range over half the range.
+is held against the range it was calibrated in: its distance from the middle of the range over half the range.  So
+are measured joint torques and temperatures.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,8 @@ from numpy.typing import NDArray
 from stiffarm.identify.estimate import Domain
 
 Floats = NDArray[np.float64]
-INSIDE = 1.0 + 1e-6
+INSIDE = 1.01
+"""A hundredth beyond is still where it was learned."""
 
 
 def force_factor(domain: Domain | None, wrench_world: Floats) -> Floats:
@@ -32,19 +34,40 @@ def force_factor(domain: Domain | None, wrench_world: Floats) -> Floats:
 
 def joint_factor(domain: Domain | None, joints: Sequence[str], q: Floats) -> Floats:
     """(joints, n) distance from the middle of the calibrated range over half of it; 0 for joints without a range."""
-    out = np.zeros(q.shape)
-    for k, name in enumerate(joints):
-        low, high = (domain.joints if domain else {}).get(name, (np.nan, np.nan))
-        if high > low:
-            out[k] = np.abs(q[k] - 0.5 * (low + high)) / (0.5 * (high - low))
-    return out
+    known = domain.joints if domain else {}
+    return np.array([range_factor(known.get(name), values) for name, values in zip(joints, q, strict=True)])
+
+
+def range_factor(known: tuple[float, float] | None, values: Floats) -> Floats:
+    """(n,) distance from the middle of a range over half of it; 0 without a range, and for what was not read.
+
+    >>> range_factor((-1.0, 3.0), np.array([1.0, 5.0, np.nan])).tolist()
+    [0.0, 2.0, 0.0]
+    """
+    low, high = known or (np.nan, np.nan)
+    if not high > low:
+        return np.zeros(len(values))
+    return np.asarray(np.nan_to_num(np.abs(values - 0.5 * (low + high)) / (0.5 * (high - low))))
 
 
 def leaving(
-    domain: Domain | None, joints: Sequence[str], q: Floats, wrench_world: Floats, row: NDArray[np.int64]
+    domain: Domain | None,
+    joints: Sequence[str],
+    q: Floats,
+    wrench_world: Floats,
+    row: NDArray[np.int64],
+    torque: Floats | None = None,
+    temperature: Mapping[str, Floats] | None = None,
 ) -> tuple[str, ...]:
-    """Sentences about what lies beyond the calibration, with the factor and the first row; none when nothing does."""
+    """Sentences about what lies beyond the calibration, with the factor and the first row; none when nothing does.
+
+    Arrays have one column per row of a file, whose lines are ``row``; ``torque`` (joints, n) is the measured one.
+    """
     said = []
+    if domain is not None:
+        measured = {} if torque is None else dict(zip(joints, torque, strict=True))
+        said += _beyond("measured torque", domain.torque, measured, row)
+        said += _beyond("temperature", domain.temperature, temperature or {}, row)
     force = force_factor(domain, wrench_world)
     if (force > INSIDE).any():
         worst, first = float(force.max()), int(row[np.argmax(force > INSIDE)])
@@ -58,6 +81,20 @@ def leaving(
         first = int(row[np.argmax(anywhere)])
         said.append(f"joints beyond their calibrated range: {', '.join(named)} ({_rows(anywhere, first)})")
     return tuple(said)
+
+
+def _beyond(
+    what: str, known: Mapping[str, tuple[float, float]], seen: Mapping[str, Floats], row: NDArray[np.int64]
+) -> list[str]:
+    """A sentence about every named quantity that leaves its range."""
+    said = []
+    for name, values in seen.items():
+        factor = range_factor(known.get(name), values)
+        if (factor > INSIDE).any():
+            first = int(row[np.argmax(factor > INSIDE)])
+            where = _rows(factor > INSIDE, first)
+            said.append(f"{what} of {name} beyond the calibrated range: {factor.max():.3g} times ({where})")
+    return said
 
 
 def _rows(which: NDArray[np.bool_], first: int) -> str:
