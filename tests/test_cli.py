@@ -286,6 +286,11 @@ def test_demo_is_the_same_for_the_same_seed(tmp_path: Path, capsys: Output) -> N
     # 3-D deflections scatter by sqrt(6) readings of 0.03 mm; the file's springs are a fifth off
     assert told[0]["true_rms[m]"] == pytest.approx(0.03e-3 * 6**0.5, rel=0.25)
     assert told[0]["nominal_rms[m]"] > 3 * told[0]["true_rms[m]"]
+    assert told[0]["unseen_rms[m]"] < 0.7 * told[0]["unseen_nominal_rms[m]"]
+    assert told[0]["worn_found"] == 1.0
+    assert told[0]["report"] == told[0]["files"][-1]
+    # two readings of 0.03 mm in three axes, and more
+    assert told[0]["worst_combined[m]"] > 0.03e-3 * 6**0.5
 
 
 def test_demo_where_no_folder_can_be(tmp_path: Path, capsys: Output) -> None:

@@ -1,0 +1,114 @@
+"""The second half of the demo: another day, how sure every point is, and an arm that has worn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from stiffarm.cli.demo_files import SIGMA_M, Files, Told
+from stiffarm.cli.demo_plans import write_plan
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from stiffarm.measure.campaign import Campaign
+    from stiffarm.model.arm_model import Arm
+
+WORN, WEAR = "A3.compliance", 1.15
+"""The joint that wears and what becomes of its compliance."""
+GAIN_SIGMA = 0.005
+"""Of the load cell in use."""
+
+
+def _read(arm: Arm, plan: Path, campaign: Path, seed: int) -> Campaign:
+    """A virtual campaign of a plan, written and read again."""
+    from stiffarm.measure.reading import read_campaign, read_plan
+    from stiffarm.measure.virtual import simulate
+    from stiffarm.measure.writing import as_written, write_campaign
+
+    virtual = simulate(arm, read_plan(plan, arm.robot), seed=seed, sigma_m=SIGMA_M)
+    write_campaign(as_written(virtual.campaign, "mm,deg"), campaign, units="mm,deg")
+    return read_campaign(campaign, arm.robot)
+
+
+def validate(files: Files, seed: int) -> Told:
+    """A second campaign of the same arm that nobody fitted."""
+    import numpy as np
+
+    from stiffarm.compensate.model_file import read_model
+    from stiffarm.identify.model_file import read_estimate
+    from stiffarm.identify.validation import validate_model
+
+    write_plan(files.robot, files.unseen_plan, np.random.default_rng([seed, 1]))
+    campaign = _read(read_model(files.truth).arm(), files.unseen_plan, files.unseen, seed + 1)
+    found = validate_model(read_estimate(files.model), campaign, files=[files.unseen])
+    assert found.rms_m is not None
+    assert found.nominal_rms_m is not None
+    return Told(
+        f"Validate. On {found.rows} readings of another day the model is off by {1e3 * found.rms_m:.3f} mm (rms), "
+        f"the file's springs by {1e3 * found.nominal_rms_m:.3f} mm; the tracker alone scatters by "
+        f"{1e3 * SIGMA_M * np.sqrt(6):.3f} mm. The readings it was fitted to would be refused.",
+        (files.unseen_plan, files.unseen, files.unseen_settings),
+        {"unseen_rms[m]": found.rms_m, "unseen_nominal_rms[m]": found.nominal_rms_m},
+    )
+
+
+def budget(files: Files, seed: int) -> Told:
+    """How uncertain the deflections of the second plan are, by cause."""
+    import numpy as np
+
+    from stiffarm.compensate.budget import budget_file
+    from stiffarm.compensate.model_file import read_model
+
+    found = budget_file(read_model(files.model), files.unseen_plan, gain_sigma=GAIN_SIGMA)
+    found.write(files.budget)
+    size = np.linalg.norm(found.combined, axis=0)
+    worst = int(np.argmax(size))
+    lines = {name: float(np.linalg.norm(u[:, worst])) for name, u in found.u.items()}
+    known = sorted((name for name in lines if lines[name] > 0.0), key=lambda name: -lines[name])
+    causes = ", ".join(f"{name.replace('_', ' ')} {1e3 * lines[name]:.3f}" for name in known)
+    missing = ", ".join(name.replace("_", " ") for name in found.missing)
+    why = "the calibration did not say how good its load was"
+    beyond = f" Not known, and so not in it: {missing} ({why})." if missing else ""
+    return Told(
+        f"Budget. With a load cell good to {GAIN_SIGMA:.1%} the least certain reading has (mm) {causes}; together "
+        f"{1e3 * size[worst]:.3f}, expanded (k = 2) {1e3 * found.coverage * size[worst]:.3f}.{beyond}",
+        (files.budget,),
+        {"worst_combined[m]": float(size[worst])},
+    )
+
+
+def compare(files: Files, seed: int) -> Told:
+    """A year later one spring has softened: which one, by how much."""
+    from stiffarm.compensate.model_file import read_model
+    from stiffarm.identify.api import identify
+    from stiffarm.identify.comparison import compare as run
+    from stiffarm.identify.model_file import read_estimate, write_estimate
+    from stiffarm.identify.options import Options
+
+    truth = read_model(files.truth)
+    worn = truth.model.at({**truth.values, WORN: WEAR * truth.values[WORN]})
+    _read(worn, files.unseen_plan, files.later, seed + 2)
+    later = identify(files.robot, files.later, Options(seed=seed), command="stiffarm demo")
+    write_estimate(later, files.later_model)
+    found = run(read_estimate(files.model), later)
+    named = "; ".join(f"{c.name} by {c.difference * 1e6:+.3f} +- {c.std * 1e6:.3f} urad/(N m)" for c in found.changed)
+    return Told(
+        f"Compare. A year later {WORN} has grown by {WEAR - 1:.0%}. Of {found.compared} springs "
+        f"{len(found.changed)} changed beyond noise{': ' + named if named else ''}.",
+        (files.later, files.later_settings, files.later_model),
+        {"changed": float(len(found.changed)), "worn_found": float(WORN in {c.name for c in found.changed})},
+    )
+
+
+def look(files: Files, seed: int) -> Told:
+    """The page of the model."""
+    from stiffarm.cli.common import write_text
+    from stiffarm.identify.model_file import read_estimate
+    from stiffarm.report.model_page import page
+
+    write_text(files.page, page(read_estimate(files.model)))
+    return Told(
+        f"Look. Open {files.page} in a browser: the verdict, the springs with their intervals, what the fit leaves, "
+        "where it was learned.",
+        (files.page,),
+    )
