@@ -84,3 +84,13 @@ def test_a_rigid_arm_has_no_stiffness_and_says_so(plan: Path, capsys: Output) ->
     assert main(["predict", "kr120", "a.plan.csv", "--cartesian", "stiffness", "-o", "out.csv"]) == 2
     assert "the arm is rigid in some direction" in capsys.readouterr().err
     assert not Path("out.csv").exists()
+
+
+@pytest.mark.parametrize("asked_for", [["--exact"], ["--cartesian", "compliance"]])
+def test_an_arm_that_buckles_is_named_by_its_row(asked_for: list[str], plan: Path, capsys: Output) -> None:
+    lying = "c,0,0,0,0,0,0,-9000000,tool"
+    plan.write_text(f"{HEADER}\n{POSES[0]},-3000,tool\n{lying}\n".replace("hook.z", "tool.x"), encoding="utf-8")
+    assert main(["predict", "kr270", "a.plan.csv", *asked_for, "-o", "out.csv"]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: a.plan.csv, row 3: the arm buckles under its loads; found: the loads of this row")
+    assert not Path("out.csv").exists()

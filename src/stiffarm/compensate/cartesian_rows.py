@@ -8,6 +8,7 @@ and K = C^-1 (`stiffarm.model.cartesian`); in the frame of a setup, turned by R,
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -15,7 +16,8 @@ from numpy.typing import NDArray
 
 from stiffarm.compensate.asked import Asked
 from stiffarm.compensate.model_file import KnownModel, KnownSetup
-from stiffarm.compensate.predicting import parts
+from stiffarm.compensate.predicting import balanced, parts
+from stiffarm.errors import InputError
 from stiffarm.model.cartesian import cartesian_compliance, cartesian_stiffness
 from stiffarm.model.chain import AXES
 
@@ -49,6 +51,11 @@ def cartesian_columns(model: KnownModel, asked: Asked, setup: KnownSetup | None,
     found = np.full((6, 6, len(asked)), np.nan)
     compute = cartesian_stiffness if kind == "stiffness" else cartesian_compliance
     for point, payload, rows in parts(asked, 0):
-        at_rows = compute(arm, asked.state(arm, rows, payload), point)
+        state = asked.state(arm, rows, payload)
+        at_rest = balanced(arm, state, asked, rows)
+        try:
+            at_rows = compute(arm, state, point, found=at_rest)
+        except InputError as error:
+            raise InputError([replace(problem, file=asked.file) for problem in error.problems]) from None
         found[:, :, rows] = np.einsum("ij,jkn,lk->iln", turn, at_rows, turn)
     return dict(zip(headers(kind), found.reshape(36, -1), strict=True))

@@ -14,7 +14,7 @@ applied from the left.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -22,9 +22,11 @@ from numpy.typing import NDArray
 
 from stiffarm.compensate.asked import Asked, read_asked
 from stiffarm.compensate.model_file import KnownModel, KnownSetup
+from stiffarm.errors import InputError
 from stiffarm.measure.campaign import Payload
 from stiffarm.measure.writing import Cells, write_table
 from stiffarm.model.arm_model import Arm
+from stiffarm.model.equilibrium import Equilibrium, equilibrium
 from stiffarm.model.evaluate import Prediction, predict, sensitivity
 from stiffarm.model.loads import State
 from stiffarm.model.rotations import vector_of
@@ -112,7 +114,7 @@ def predict_asked(
     sigma = np.full((6, len(asked)), np.nan) if model.covariance_names else None
     for point, payload, rows in parts(asked, len(model.covariance_names)):
         state = asked.state(arm, rows, payload)
-        found = _prediction(arm, state, point, exact=exact)
+        found = _prediction(arm, state, point, asked, rows, exact=exact)
         pose[:, rows] = _in_frame(frame, found)
         own = _difference(arm, asked, rows, payload, point, found, exact=exact)
         elastic[:, rows] = frame.rotation @ np.where(asked.difference[rows], own, found.deflection)
@@ -134,12 +136,24 @@ def parts(asked: Asked, n_parameters: int) -> Iterator[tuple[str, Payload | None
                 yield point, bolted, rows[start : start + most]
 
 
-def _prediction(arm: Arm, state: State, point: str, *, exact: bool) -> Prediction:
+def _prediction(arm: Arm, state: State, point: str, asked: Asked, rows: Ints, *, exact: bool) -> Prediction:
     if not exact:
         return predict(arm, state, point)
     from stiffarm.model.statics import predict_exact
 
-    return predict_exact(arm, state, point)
+    return predict_exact(arm, state, point, found=balanced(arm, state, asked, rows))
+
+
+def balanced(arm: Arm, state: State, asked: Asked, rows: Ints) -> Equilibrium:
+    """The equilibrium of some rows; `InputError` that names those which have none."""
+    found = equilibrium(arm, state)
+    problem = found.problem()
+    if problem is not None:
+        lost = np.flatnonzero(~found.reached)
+        more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+        row = int(asked.row[rows[lost[0]]])
+        raise InputError(replace(problem, file=asked.file, row=row, found=f"the loads of this row{more}"))
+    return found
 
 
 def _difference(
@@ -151,7 +165,7 @@ def _difference(
     if not exact:
         return predict(arm, asked.state(arm, rows, payload, weights=False), point).deflection
     bare = State(np.ascontiguousarray(asked.q[:, rows]), arm.weights(None if payload is None else _bolted(payload)))
-    return np.asarray(loaded.position - _prediction(arm, bare, point, exact=True).position)
+    return np.asarray(loaded.position - _prediction(arm, bare, point, asked, rows, exact=True).position)
 
 
 def _bolted(payload: Payload) -> tuple[float, tuple[float, float, float]]:

@@ -74,6 +74,6 @@ def _check_soft(scaled: Floats, answered: NDArray[np.bool_]) -> None:
             Problem(
                 "the arm is rigid in some direction, so its stiffness there is infinite",
                 found=f"configuration {first + 1}, mostly along {AXES[int(np.argmax(np.abs(stiff)))]}",
-                next_step="Ask for the compliance instead, or give every link a compliance",
+                next_step="Ask for the compliance instead (--cartesian compliance), or give every link a compliance",
             )
         )
