@@ -27,7 +27,7 @@ from stiffarm.measure.touch_plan import KnownDistance, Touching, plan_of_touches
 from stiffarm.model.arm_model import ArmModel
 from stiffarm.model.evaluate import predict
 from stiffarm.model.loads import State
-from stiffarm.model.reaching import touch_again
+from stiffarm.model.reaching import stand_at, touch_again
 from stiffarm.robot.arm import Robot
 from stiffarm.robot.reading import read_robot
 
@@ -255,3 +255,20 @@ def test_command_without_a_plan(capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["assess", "kr270", "--observe", "plane", "--marker", "P1", "--geometry", "full", "--known-length"]
     assert main([*arguments, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["rank"] == 21
+
+
+def test_touches_out_of_reach_are_left_out() -> None:
+    """A stretched posture that misses a plane by what the nominal arm lacks must not lift the rank."""
+    outward = np.array([[0.8], [0.0], [0.6]])
+    stretched = stand_at(ARM, "P1", 10.0 * outward, np.zeros((6, 1))).q
+    tip = predict(ARM, State(stretched), "P1").position
+    normal = np.array([[1.0], [0.0], [-0.2]]) / np.sqrt(1.04)
+    along = np.array([[0.2, 0.0], [0.0, 1.0], [1.0, 0.0]]) / [np.sqrt(1.04), 1.0]
+    patch = np.random.default_rng(3).uniform(-0.3, 0.3, (2, 150)) - [[0.9], [0.0]]
+    q = np.hstack([postures(tip + 0.05 * normal + along @ patch), stretched])
+    plan = plan_of_touches(HEAVY.joint_names, [Touching("wall", "plane", q)], marker="P1")
+    meeting = where_touches_meet(plan, ARM)
+    assert len(meeting.readings) == q.shape[1] - 1
+    world = expected(ARM, meeting, None, "none").world
+    assert np.abs(ContactRows(Contacts(meeting), world).residual).max() < 1e-9
+    assert assess(HEAVY, plan, GEOMETRY).groups.rank == 20

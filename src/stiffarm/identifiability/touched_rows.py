@@ -69,7 +69,10 @@ def touched_rows(campaign: Campaign, asked: Wanted, loads: str = "torque") -> To
 
 
 def where_touches_meet(campaign: Campaign, arm: Arm) -> Campaign:
-    """The campaign with postures in which an arm touches the targets, and their distances; q moves little."""
+    """The campaign with postures in which an arm touches the targets, and their distances; q moves little.
+
+    Touches that the arm cannot make are left out: what all others cannot tell, these tell by missing only.
+    """
     readings = campaign.readings
     link = campaign.kind("distance")
     loose = replace(
@@ -83,17 +86,18 @@ def where_touches_meet(campaign: Campaign, arm: Arm) -> Campaign:
     wanted = np.full_like(world, np.nan)
     for target, at in zip(guess.targets.targets, place, strict=True):
         wanted[:, target.rows] = _on(target.shape, at, world[:, target.rows])
-    q = _moved(campaign, arm, wanted)
+    q, missed = _moved(campaign, arm, wanted)
     distance = readings.distance_m.copy()
     for known in guess.targets.links:
         first, second = place[known.first], place[known.second]
         plane = guess.targets.targets[known.first].shape == "plane"
         distance[known.row] = abs(second[3] - first[3]) if plane else np.linalg.norm(second[:3] - first[:3])
-    return replace(
+    meeting = replace(
         campaign,
         experiments=replace(campaign.experiments, q=q),
         readings=replace(readings, distance_m=distance),
     )
+    return with_readings(meeting, ~missed) if missed.any() else meeting
 
 
 def _on(shape: str, place: Floats, world_m: Floats) -> Floats:
@@ -106,16 +110,18 @@ def _on(shape: str, place: Floats, world_m: Floats) -> Floats:
     return np.asarray(place[:3, None] + place[3] * away / np.maximum(np.linalg.norm(away, axis=0), 1e-300))
 
 
-def _moved(campaign: Campaign, arm: Arm, wanted: Floats) -> Floats:
-    """Joint values of the experiments, moved so that their first touch is where it is wanted."""
+def _moved(campaign: Campaign, arm: Arm, wanted: Floats) -> tuple[Floats, Flags]:
+    """Joint values of the experiments, moved so that their first touch is where it is wanted; touches that miss."""
     readings = campaign.readings
     rows = np.flatnonzero(np.isfinite(wanted).all(axis=0))
     rows = rows[np.sort(np.unique(readings.experiment[rows], return_index=True)[1])]
     q = campaign.experiments.q.copy()
+    missed = np.zeros(len(readings), dtype=bool)
     for marker in np.unique(readings.marker[rows]):
         mine = rows[readings.marker[rows] == marker]
         name = DEFAULT_MARKER if marker < 0 else campaign.markers[marker]
         at = readings.experiment[mine]
         found = stand_at(arm, name, np.ascontiguousarray(wanted[:, mine]), np.ascontiguousarray(q[:, at]))
         q[:, at[found.there]] = found.q[:, found.there]
-    return q
+        missed[mine[~found.there]] = True
+    return q, missed
