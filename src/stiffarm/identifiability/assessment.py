@@ -40,6 +40,7 @@ from stiffarm.identifiability.touched_rows import touching
 from stiffarm.identifiability.use_design import Use, design_of_plan, design_of_use
 from stiffarm.measure.campaign import DEFAULT_MARKER, Campaign
 from stiffarm.measure.targets import NAMES, TOUCHED
+from stiffarm.measure.touch_checks import checked_touches
 from stiffarm.model.arm_model import ArmModel
 from stiffarm.model.chain import AXES
 from stiffarm.model.parameters import Parameter
@@ -173,6 +174,7 @@ def _touches(robot: Robot, plan: Campaign, question: Question) -> Assessment:
     """A plan whose rows touch things of unknown place, and know distances between them."""
     markers = _markers_of_plan(plan)
     load = _load_words(robot, plan, False)
+    odd = checked_touches(ArmModel.of(robot).at(), plan)
     asked = wanted(robot, replace(question, observe="position"), markers, Circumstances(False, load != "none", True))
     found = plan_rows(plan, asked)
     groups = find_groups(found.rows, found.names, sizes=found.sizes, priority=priority(robot, found.names))
@@ -194,7 +196,7 @@ def _touches(robot: Robot, plan: Campaign, question: Question) -> Assessment:
         (),
         touch_helps(plan, asked, found, groups, load, points[0] if points else load_point_of(robot, question)),
         None,
-        _warnings(groups, False),
+        (*odd, *_warnings(groups, False)),
         touches=facts,
     )
 
