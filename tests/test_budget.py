@@ -112,7 +112,9 @@ def test_what_nobody_stated_is_not_zero(tmp_path: Path) -> None:
     found = budget_file(model, asked)
     assert found.missing == ("load", "scale")
     assert np.isnan(found.u["load"]).all()
-    known = [found.u[name] for name in LINES if name not in found.missing]
+    assert found.within == {"repeatability": "lack_of_fit"}
+    assert np.isnan(found.u["repeatability"]).all()
+    known = [found.u[name] for name in ("instrument", "parameters", "lack_of_fit")]
     assert found.combined == pytest.approx(np.sqrt(np.sum(np.square(known), axis=0)))
     of_place = budget_file(model, asked, measurand="place", gain_sigma=0.0)
     assert "load" not in of_place.missing
@@ -122,6 +124,22 @@ def test_what_nobody_stated_is_not_zero(tmp_path: Path) -> None:
     other = budget_file(model, plan_of_file(positions, tmp_path, "p.plan.csv"))
     assert {"repeatability", "lack_of_fit"} <= set(other.missing)
     assert any("no geometry was identified" in note for note in other.notes)
+
+
+def test_what_could_not_be_told_apart_says_where_it_is(tmp_path: Path) -> None:
+    """Scatter of unrepeated readings holds everything; an instrument stated for the plan holds itself alone."""
+    scenario = Scenario(options=KNOWN)
+    model = read_model(model_of(scenario, tmp_path))
+    plain = budget_file(model, plan_of_file(scenario, tmp_path), gain_sigma=0.0)
+    assert plain.within == {"lack_of_fit": "instrument", "repeatability": "instrument"}
+    assert plain.missing == ("scale",)
+    place = budget_file(model, plan_of_file(scenario, tmp_path), gain_sigma=0.0, measurand="place")
+    assert place.combined == pytest.approx(plain.combined)  # what of the scatter is the arm's nobody knows
+    stated = plan_of_file(scenario, tmp_path, "s.plan.csv", instrument=Isotropic(5e-6))
+    found = budget_file(model, stated, gain_sigma=0.0)
+    assert found.within == {}
+    assert found.missing == ("repeatability", "lack_of_fit", "scale")
+    assert found.u["instrument"] == pytest.approx(np.full((3, 12), np.sqrt(2.0) * 5e-6))
 
 
 def test_the_settings_of_the_plan_come_first(tmp_path: Path) -> None:

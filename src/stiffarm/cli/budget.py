@@ -73,7 +73,13 @@ def budget(
         "frame": found.frame,
         "k": coverage,
         "lines": [
-            {"name": name, "known": found.known(name), "included": name in found.included, "source": text}
+            {
+                "name": name,
+                "known": found.known(name),
+                "within": found.within.get(name),
+                "included": name in found.included,
+                "source": text,
+            }
             for name, text in found.sources.items()
         ],
         "complete": not found.missing,
@@ -142,7 +148,7 @@ def _summary(found: Budget) -> list[str]:
     lines = [f"{'row':>4} {'point':<6}" + "".join(f"{name:>10}" for name in head) + f"{'U':>9}"]
     expanded = found.coverage * np.sqrt((found.combined**2).sum(axis=0))
     for i in range(shown):
-        cells = "".join(f"{_um(float(np.sqrt((found.u[name][:, i] ** 2).sum()))):>10}" for name in found.u)
+        cells = "".join(f"{_cell(found, name, i):>10}" for name in found.u)
         point = asked.markers[asked.marker[i]]
         lines.append(f"{asked.row[i]:>4} {point[:6]:<6}{cells}{_um(float(expanded[i])):>9}")
     if shown < len(asked):
@@ -163,7 +169,7 @@ def _worst(found: Budget, question: Question, row: int) -> list[str]:
     for _, made_of in every_part(question, np.array([row])):
         for name, parts in made_of.items():
             if name in found.included:
-                lines += _line(name.replace("_", " "), parts)
+                lines += _line(name.replace("_", " "), parts, found.within.get(name))
     total = found.combined[:, row]
     lines.append(f"{'combined':<56}" + "".join(f"{_um(float(u)):>8}" for u in total))
     lines.append(
@@ -172,12 +178,19 @@ def _worst(found: Budget, question: Question, row: int) -> list[str]:
     return lines
 
 
-def _line(title: str, parts: Any) -> list[str]:
+def _cell(found: Budget, line: str, row: int) -> str:
+    """A line of one row, root of the summed variances; a dash when another line holds it."""
+    if line in found.within:
+        return "-"
+    return _um(float((found.u[line][:, row] ** 2).sum()) ** 0.5)
+
+
+def _line(title: str, parts: Any, holder: str | None) -> list[str]:
     """A line of the budget and its largest inputs."""
     import numpy as np
 
     if parts is None:
-        return [f"{title:<24}{'not known':>10}"]
+        return [f"{title:<24}{'not known' if holder is None else 'in ' + holder.replace('_', ' ')}"]
     total = np.sqrt(np.sum([part.variance[:, 0] for part in parts], axis=0)) if parts else np.zeros(3)
     out = [f"{title:<56}" + "".join(f"{_um(float(u)):>8}" for u in total)]
     every = [(part, i) for part in parts for i in range(len(part.names))]

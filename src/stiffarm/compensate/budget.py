@@ -8,7 +8,8 @@ nothing is read, and the measurand is the *place* itself.
     u(axis) = sqrt(sum over lines of u(line, axis)^2),     u = sqrt(sum over axes),     U = k u
 
 Lines are independent of each other; inputs within a line may be correlated (`stiffarm.compensate.budget_lines`).
-What is not known is not zero: such a line is left out of the sum, and the budget says so.
+What is not known is not zero: such a line is left out of the sum, and the budget says so.  Nor is what could not be
+told apart: repeatability that is in the scatter of readings has no number of its own, and says where it is.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from stiffarm.compensate.budget_lines import (
     Split,
     along_axes,
     instrument_words,
+    is_untold,
     lack_words,
     of_covariance,
     repeatability_words,
@@ -66,6 +68,8 @@ class Budget:
     """Where each line comes from, in words."""
     included: tuple[str, ...]
     """Lines that the measurand has."""
+    within: Mapping[str, str]
+    """Lines without a number of their own, because another line holds them."""
     notes: tuple[str, ...] = ()
 
     @cached_property
@@ -88,7 +92,7 @@ class Budget:
     @property
     def missing(self) -> tuple[str, ...]:
         """Lines of the measurand that are not known in some row."""
-        return tuple(name for name in self.included if not self.known(name))
+        return tuple(name for name in self.included if name not in self.within and not self.known(name))
 
     def columns(self) -> dict[str, Floats]:
         """Every column by header, m."""
@@ -206,11 +210,27 @@ def budget_of(question: Question, measurand: Measurand, coverage: float = 2.0) -
             if inputs is not None:
                 total = np.sum([part.variance for part in inputs], axis=0) if inputs else np.zeros((3, len(rows)))
                 u[name][:, rows] = np.sqrt(total)
-    untold = errors is not None and errors.reading_source == "scatter" and errors.configuration is None
+    untold = is_untold(errors) and question.use.reading_words is None
     included = LINES if measurand == "reading" or untold else LINES[1:]
     frame = "world" if question.setup is None else question.setup.name
     notes = _notes(question, measurand, untold=untold)
-    return Budget(asked, measurand, frame, coverage, u, sources(question), included, notes)
+    return Budget(asked, measurand, frame, coverage, u, sources(question), included, within(question), notes)
+
+
+def within(question: Question) -> dict[str, str]:
+    """Lines that another one holds, for nothing tells them apart."""
+    errors, found = question.model.errors, {}
+    if errors is None or not (question.asked.difference == errors.difference).all():
+        return {}
+    scattered = is_untold(errors) and question.use.reading_words is None
+    if errors.configuration is None and scattered:
+        found["lack_of_fit"] = "instrument"
+    if question.use.stop is None and errors.stop is None:
+        if errors.configuration is not None and errors.configuration.source == "configurations":
+            found["repeatability"] = "lack_of_fit"
+        elif scattered:
+            found["repeatability"] = "instrument"
+    return found
 
 
 def every_part(question: Question, only: Ints | None = None) -> Iterator[tuple[Ints, dict[str, list[Part] | None]]]:
@@ -267,20 +287,15 @@ def _stop(question: Question, lever: Floats, *, same_kind: bool) -> list[Part] |
     turn = question.frame.rotation
     if stated is not None:
         return [shared_part(stated, "stop", lever, turn)]
-    if errors is None:
+    if errors is None or errors.stop is None or not same_kind:
         return None
-    if errors.stop is not None:
-        return [shared_part(errors.stop, "stop", lever, turn)] if same_kind else None
-    elsewhere = errors.configuration is not None and errors.configuration.source == "configurations"
-    return [] if same_kind and (elsewhere or errors.reading_source == "scatter") else None
+    return [shared_part(errors.stop, "stop", lever, turn)]
 
 
 def _lack(question: Question, lever: Floats, *, difference: bool, same_kind: bool) -> list[Part] | None:
     errors = question.model.errors
-    if errors is None or not same_kind:
+    if errors is None or errors.configuration is None or not same_kind:
         return None
-    if errors.configuration is None:
-        return [] if errors.reading_source == "scatter" and errors.reading_m is not None else None
     found = [shared_part(errors.configuration, "configuration", lever, question.frame.rotation)]
     if errors.excess_m is not None and any(errors.excess_m):
         n = lever.shape[1]
@@ -298,6 +313,7 @@ def _scale(question: Question, names: tuple[str, ...], units: tuple[str, ...], u
 def sources(question: Question) -> dict[str, str]:
     """Where every line comes from, or why it is not known."""
     model, use = question.model, question.use
+    scattered = is_untold(model.errors) and use.reading_words is None
     if question.split.scale is not None:
         scale = "load of the calibration, as stated there"
     elif question.scale_of_nothing:
@@ -307,9 +323,11 @@ def sources(question: Question) -> dict[str, str]:
     return {
         "instrument": use.reading_words or instrument_words(model.errors),
         "load": use.load_words,
-        "repeatability": "as stated in the plan's settings" if use.stop else repeatability_words(model.errors),
+        "repeatability": "as stated in the plan's settings"
+        if use.stop
+        else repeatability_words(model.errors, scattered),
         "parameters": "covariance of the fit, without what its load adds",
-        "lack_of_fit": lack_words(model.errors),
+        "lack_of_fit": lack_words(model.errors, scattered),
         "scale": scale,
     }
 

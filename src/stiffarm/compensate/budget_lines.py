@@ -126,35 +126,40 @@ WORDS = {
 }
 
 
+def is_untold(errors: ErrorModel | None) -> bool:
+    """Whether the scatter of readings holds repeatability and lack of fit, for nothing was repeated."""
+    known = errors is not None and errors.reading_m is not None
+    return known and errors is not None and errors.reading_source == "scatter" and errors.configuration is None
+
+
 def instrument_words(errors: ErrorModel | None) -> str:
     """Where the standard deviation of a reading comes from."""
     if errors is None or errors.reading_m is None:
         return "not known: neither the plan's settings nor the model state it"
     if errors.reading_source == "stated":
         return "as stated in the calibration"
-    untold = errors.configuration is None
-    return WORDS["scatter"] + (", with repeatability and lack of fit in it" if untold else "")
+    return WORDS["scatter"] + (", with repeatability and lack of fit in it" if is_untold(errors) else "")
 
 
-def repeatability_words(errors: ErrorModel | None) -> str:
-    """Where repeatability comes from, or in which line it is."""
+def repeatability_words(errors: ErrorModel | None, scattered: bool) -> str:
+    """Where repeatability comes from, or in which line it is; ``scattered``: in the scatter of readings."""
     if errors is None:
         return "not known: the model does not say"
     if errors.stop is not None:
         return WORDS[errors.stop.source]
     if errors.configuration is not None and errors.configuration.source == "configurations":
         return "in lack of fit: no configuration was visited twice (column visit)"
-    if errors.reading_source == "scatter" and errors.reading_m is not None:
+    if scattered:
         return "in the instrument: nothing was repeated"
     return "not known: state [shared], or visit configurations twice (column visit)"
 
 
-def lack_words(errors: ErrorModel | None) -> str:
-    """Where lack of fit comes from, or in which line it is."""
+def lack_words(errors: ErrorModel | None, scattered: bool) -> str:
+    """Where lack of fit comes from, or in which line it is; ``scattered``: in the scatter of readings."""
     if errors is None:
         return "not known: the model does not say"
     if errors.configuration is not None:
         return WORDS[errors.configuration.source]
-    if errors.reading_source == "scatter" and errors.reading_m is not None:
+    if scattered:
         return "in the instrument: nothing was repeated"
     return "not known: nothing was repeated"
