@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from stiffarm.cli.main import main
-from stiffarm.papers import paper_000, paper_001, paper_002, paper_003, ranks_000
+from stiffarm.papers import paper_000, paper_001, paper_002, paper_003, ranks_000, spring_000
 from stiffarm.papers.items import PaperItem, Verdict
 from stiffarm.papers.registry import PAPERS, papers_named
 
@@ -104,6 +104,48 @@ def test_the_spring_that_the_five_compliances_ask_for() -> None:
     assert relative_rms == pytest.approx(0.074, abs=5e-4)
     assert force == pytest.approx(2.1e6, rel=0.01)
     assert torque > 20e3
+
+
+def test_the_published_spring_is_no_part() -> None:
+    force, torque = spring_000.published_spring()
+    assert force == pytest.approx(2.0e6, rel=0.03)
+    assert torque == pytest.approx(344e3, rel=0.005)
+    assert found("000", "table 1, largest torque of its spring").verdict == "wrong"
+
+
+def test_errata_of_the_gas() -> None:
+    for item, ours, verdict in (
+        ("eq. 5: sign and size, times the area, of the torque of the volume printed", -1.0, "wrong"),
+        ("eq. 7 times the area over the true stiffness, cylinder that pulls", 1.0, "reproduced"),
+        ("eq. 7 times the area over the true stiffness, cylinder that pushes", -1.0, "wrong"),
+        ("eq. 6: s_v, where the volume printed vanishes, over s0 - V0 / A", 1.0, "wrong"),
+        ("eq. 12: what the sum falls by when K_q2 does by one", 6.0, "wrong"),
+        ("eq. 14: variance of a deflection, in those of a reading", 2.0, "wrong"),
+        ("physical parameters", 8.0, "wrong"),
+        ("readings of 31 configurations", 186.0, "reproduced"),
+    ):
+        assert found("002", item).ours == pytest.approx(ours, rel=1e-9), item
+        assert found("002", item).verdict == verdict, item
+
+
+def test_each_groups_own_information_over_predicts_and_misleads() -> None:
+    over = found("002", "eq. 16: variance at the test pose over the true one")
+    assert 2.5 < float(over.ours or 0.0) < 3.8
+    worse = found("002", "eq. 17: excess variance of its design over the best")
+    assert 14.0 < float(worse.ours or 0.0) < 32.0
+    assert over.verdict == worse.verdict == "wrong"
+    assert found("002", "column of k1 under 120 kg, over that of k2").ours == 0.0
+
+
+def test_six_compliances_tell_a_curve_to_less_than_a_per_cent() -> None:
+    known = found("002", "Table 1: a curve of three unknowns through the six, known to")
+    assert 0.5 < float(known.ours or 0.0) < 0.9
+
+
+def test_one_spring_explains_the_five_compliances_no_better_than_a_constant() -> None:
+    item = found("002", "KR-270: deviation of the fit from its data (rms)")
+    assert item.ours == pytest.approx(7.36, abs=0.01)
+    assert item.why.startswith("a constant K_2 does as well (7.5 %)")
 
 
 def test_levers_of_the_compensator_against_differences() -> None:

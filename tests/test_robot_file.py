@@ -412,7 +412,7 @@ def _link(draw: st.DrawFn, after: str) -> Link:
 def _compensators(draw: st.DrawFn, joints: list[Joint]) -> tuple[Compensator, ...]:
     turning = [joint.name for joint in joints if joint.kind == "revolute"][:2]
     spring = st.builds(Spring, st.floats(1.0, 1e6), st.floats(0.1, 2.0))
-    state = st.builds(GasCylinder, st.just("pull"), st.floats(1.0, 1.7), st.just(1e-3), p_ref=st.floats(1.0, 1e7),
+    state = st.builds(GasCylinder, st.just("pull"), st.floats(1.0, 1.7), st.just(1e-3), p_ref=st.floats(1e4, 1e7),
                       V_ref=st.floats(0.1, 0.2), s_ref=st.floats(0.1, 1.0))  # fmt: skip
     lengths = st.builds(GasCylinder, st.just("push"), st.floats(1.0, 1.7), st.floats(1e-4, 1e-2),
                         s0=st.floats(0.5, 1.0), sv=st.floats(-0.5, 0.05))  # fmt: skip

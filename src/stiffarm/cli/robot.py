@@ -76,6 +76,9 @@ def check(
         if as_json:
             answer({"file": file, "ok": False, "problems": [_problem(one) for one in error.problems]}, "", as_json)
         raise typer.Exit(2) from None
+    from stiffarm.model.compensator_scale import scale_warnings
+
+    warn_all(scale_warnings(robot))
     document = {"file": file, "ok": True, "problems": [], **_summary(robot)}
     answer(document, f"{file}: no problems found\n{_five_lines(robot)}", as_json, output)
 

@@ -13,14 +13,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from stiffarm.errors import InputError, Problem, did_you_mean, found_text
 from stiffarm.model.arm_model import ArmModel
-from stiffarm.model.effects import LinkCompliance
+from stiffarm.model.effects import JointCompliance, LinkCompliance
+from stiffarm.model.effects.compensator import compensator_parameters
 from stiffarm.model.effects.placement import twist_of
-from stiffarm.robot.arm import AxisPlacement, Robot, Vector3
+from stiffarm.robot.arm import AxisPlacement, Compensator, Robot, Vector3
 from stiffarm.robot.placement import (
     Rigid,
     base_transform,
@@ -58,6 +60,7 @@ def joint_corrections(model: ArmModel, values: Values) -> dict[str, Rigid]:
 def calibrated_robot(model: ArmModel, values: Values) -> Robot:
     """The robot with a model's values as its own: geometry, compliances, markers, tool and base."""
     robot, full = model.robot, model.nominal | dict(values)
+    _refuse_groups(model)
     corrections = joint_corrections(model, full)
     joints = tuple(
         replace(
@@ -88,9 +91,29 @@ def calibrated_robot(model: ArmModel, values: Values) -> Robot:
         base=placement_of(base_transform(robot) @ twist_of("base", full).rigid()),
         flange=placement_of(flange_transform(robot)),
         links=links,
+        compensators=tuple(_compensator(one, full) for one in robot.compensators),
         tool=replace(robot.tool, placement=placement_of(tool), markers=markers),
         notes=(*robot.notes, "Geometry and compliances are those of an identified model."),
     )
+
+
+def _compensator(of_file: Compensator, values: Values) -> Compensator:
+    """The compensator with the numbers that were found."""
+    numbers = {p.name: p.name.rsplit(".", 1)[1] for p in compensator_parameters(of_file)}
+    found: dict[str, Any] = {field: values[name] for name, field in numbers.items() if name in values}
+    return replace(of_file, element=replace(of_file.element, **found))
+
+
+def _refuse_groups(model: ArmModel) -> None:
+    named = [e.joint for e in model.effects if isinstance(e, JointCompliance) and e.groups]
+    if named:
+        raise InputError(
+            Problem(
+                "the model has a compliance for each angle of a joint, which a robot file cannot say",
+                found=", ".join(f"{joint}.compliance[...]" for joint in named),
+                next_step="Identify without the groups (with the compensator's numbers, if it has one) to hand it over",
+            )
+        )
 
 
 def _spring(of_file: float | None, found: float | None) -> float | None:

@@ -10,9 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from stiffarm.identify.assemble import assemble, training_rms, versions
+from stiffarm.identify.compensated import faults_of, separations, warnings_of
 from stiffarm.identify.data import Data, fitted_rows, part_of, resolved_of
 from stiffarm.identify.eccentricity import with_eccentricities
-from stiffarm.identify.estimate import Estimate, Provenance
+from stiffarm.identify.estimate import Estimate, Provenance, Verdict
 from stiffarm.identify.fit import fit_asked
 from stiffarm.identify.judge import geometry_alone, validate, verdict
 from stiffarm.identify.options import Options
@@ -61,19 +62,28 @@ def identify(
     asked, options = trial.asked, trial.options
     found = fit_asked(asked, used, options)
     holdout = validate(asked, data, options)
-    answer = verdict(found, holdout, training_rms(found))
+    answer = _possible(verdict(found, holdout, training_rms(found)), faults_of(found))
     origin = Provenance(versions(), options.seed, files, command, fingerprints(_as_read(used)))
     suspects = find_suspects(found) if len(found.system) <= MOST_SCALARS else ()
     estimate = assemble(found, options, holdout=holdout, verdict=answer, outliers=suspects, provenance=origin)
     added = () if trial.note is None else (trial.note,)
     beside = None if holdout is None else geometry_alone(asked, used, options)
-    return replace(estimate, notes=(*campaign.warnings, *added, *estimate.notes), geometry_alone=beside)
+    notes = (*campaign.warnings, *added, *estimate.notes, *warnings_of(found))
+    separated = separations(found, used, options)
+    return replace(estimate, notes=notes, geometry_alone=beside, separations=separated)
 
 
 def _as_read(data: Data) -> Campaign:
     """Every reading a fit used, as it stood in the file: unloaded ones that were subtracted among them."""
     whole = resolved_of(data)
     return with_readings(whole.source, np.union1d(whole.origin, whole.subtracted[whole.subtracted >= 0]))
+
+
+def _possible(answer: Verdict, faults: Sequence[str]) -> Verdict:
+    """The verdict, which is no for a model that cannot be."""
+    if not faults:
+        return answer
+    return Verdict(False, (*faults, *(() if answer.usable else answer.reasons)))
 
 
 def _sha256(path: str | Path) -> str:

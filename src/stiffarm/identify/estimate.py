@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from stiffarm.identify.separated import Separation
+
 Class = Literal["identifiable", "uncertain", "negligible", "merged", "unobservable"]
 Numbers = tuple[float, ...]
 Range = tuple[float, float]
@@ -234,6 +236,8 @@ class Estimate:
     """Residuals for pictures; None in files that do not say."""
     geometry_alone: GeometryAlone | None = None
     """None when the model has no compliances, or nothing else."""
+    separations: tuple[Separation, ...] = ()
+    """Drive and compensator of the joints that have one or whose compliances were grouped by their angles."""
 
     def parameter(self, name: str) -> ParameterEstimate:
         """One parameter by name."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from stiffarm.errors import InputError, Problem
 from stiffarm.identifiability.selection import Dependence, Selection, select_columns
 from stiffarm.identify.begin import begin, weighed
+from stiffarm.identify.compensator_start import compensator_start
 from stiffarm.identify.data import Data, campaign_of, fitted_rows, resolved_of
 from stiffarm.identify.linearised import (
     UNLABELLED,
@@ -32,8 +33,9 @@ from stiffarm.identify.options import Options
 from stiffarm.identify.outcome import LinearEstimate
 from stiffarm.identify.problem import LinearProblem
 from stiffarm.identify.system import Equations, Point, System
-from stiffarm.identify.unknowns import Asked, ask
+from stiffarm.identify.unknowns import Asked, ask, without
 from stiffarm.measure.campaign import Campaign
+from stiffarm.model.parameters import Parameter
 from stiffarm.robot.arm import Robot
 
 Floats = NDArray[np.float64]
@@ -45,6 +47,11 @@ MOST_ADAPTIONS = 6
 
 PLAUSIBLE = {"m": 0.02, "rad": 0.02}
 """A length or angle that would be known no better than this is not told: no arm is that far off its drawing."""
+
+
+WHY_UNTOLD = (
+    "goes to the end of what is physical, so these readings do not tell it; held at nominal; give it a [[prior]]"
+)
 
 
 @dataclass(frozen=True)
@@ -104,12 +111,11 @@ def fit_asked(asked: Asked, data: Data, options: Options) -> Fit:
         raise InputError(
             Problem("the campaign has no readings to fit", file=campaign.name, next_step="Fill in x, y, z columns")
         )
-    plain = begin(system, asked.names)
-    for start in (weighed(system, asked.names, plain), plain):
-        noise = assumed_noise(system, start)
-        first = system.equations(start, asked.names)
-        selection, names, dropped = _keep(system, asked, first, noise)
-        if start is plain or "payload.mass" in names:  # a mass that is held is held at nominal
+    everything, plain = asked, begin(system, asked.names)
+    for point in (weighed(system, asked.names, plain), plain):
+        noise = assumed_noise(system, point)
+        start, asked, first, selection, names, dropped = _begun(system, point, everything, noise)
+        if point is plain or "payload.mass" in names:  # a mass that is held is held at nominal
             break
     columns = [*(asked.names.index(name) for name in names), *range(len(asked.names), first.columns.shape[1])]
     first = Equations(first.residual, first.columns[:, columns])
@@ -138,7 +144,7 @@ def fit_asked(asked: Asked, data: Data, options: Options) -> Fit:
         iterations += 1
         solution = Solution(at, system.equations(at, names), iterations, solution.converged)
     told, scale = len(columns), carried.scale
-    found = Fit(system, asked, names, solution, estimate, noise, selection, dropped, told, priors, errors, scale)
+    found = Fit(system, everything, names, solution, estimate, noise, selection, dropped, told, priors, errors, scale)
     if asked.neglect:
         from stiffarm.identify.smaller import without_swamped
 
@@ -148,6 +154,24 @@ def fit_asked(asked: Asked, data: Data, options: Options) -> Fit:
 
         found = made_definite(found)
     return found
+
+
+def _begun(
+    system: System, begun: Point, asked: Asked, noise: RowNoise
+) -> tuple[Point, Asked, Equations, Selection, tuple[str, ...], tuple[Dropped, ...]]:
+    """Start and selection, again without those numbers of compensators that turn out not to be told."""
+    held: tuple[Dropped, ...] = ()
+    while True:
+        start, untold = compensator_start(system, begun, asked, noise)
+        held = (*held, *(Dropped(name, WHY_UNTOLD) for name in untold))
+        asked = without(asked, untold)
+        first = system.equations(start, asked.names)
+        selection, names, dropped = _keep(system, asked, first, noise)
+        lost = [d for d in dropped if ".compensator." in d.name]
+        if not lost:
+            return start, asked, first, selection, names, (*dropped, *held)
+        held = (*held, *lost)
+        asked = without(asked, [d.name for d in lost])
 
 
 def _keep(
@@ -166,8 +190,8 @@ def _keep(
     frames = range(n, rows.shape[1])
     order = [*frames, *range(n)]
     triangle = np.asarray(np.linalg.qr(np.column_stack([rows[:, order], right]), mode="r"))
-    unit = {p.name: p.unit for p in asked.model.parameters}
-    plausible = np.array([PLAUSIBLE.get(unit[name], np.inf) for name in asked.names] + [np.inf] * len(frames))
+    known = {p.name: p for p in asked.model.parameters}
+    plausible = np.array([_plausible(known[name]) for name in asked.names] + [np.inf] * len(frames))
     spread = 1.0 if noise.known else _scatter(triangle, len(right))
     rows = np.zeros((len(triangle), len(order)))
     rows[:, order] = triangle[:, :-1]
@@ -175,12 +199,19 @@ def _keep(
     label = [*asked.names, *(f"frame of {name}" for name in system.frame_names)]
     kept = set(selection.kept)
     names = tuple(name for i, name in enumerate(asked.names) if i in kept)
-    unseen = [Dropped(label[i], _why_unseen(label[i])) for i in selection.unseen if i < n]
+    unseen = [Dropped(label[i], _why_unseen(label[i], system)) for i in selection.unseen if i < n]
     merged = []
     for d in selection.dependent:
         on = tuple(dict.fromkeys(_short(label[i]) for i in d.on))
         merged.append(Dropped(label[d.column], _why_merged(d, label[d.column], on, reference, spread), on))
     return selection, names, (*unseen, *merged)
+
+
+def _plausible(parameter: Parameter) -> float:
+    """Standard deviation from which a parameter counts as not told; a compensator's number: its own size."""
+    if ".compensator." in parameter.name:
+        return abs(parameter.nominal) or np.inf
+    return PLAUSIBLE.get(parameter.unit, np.inf)
 
 
 def _scatter(triangle: Floats, rows: int) -> float:
@@ -208,10 +239,25 @@ def _short(label: str) -> str:
     return label.rsplit(".", 1)[0] if label.startswith("frame of ") else label
 
 
-def _why_unseen(name: str) -> str:
+def _why_unseen(name: str, system: System) -> str:
     if ".compliance" in name:
-        return "no load of this campaign bends it in a way the readings show; held at nominal"
+        why = "no load of this campaign bends it in a way the readings show"
+        if not name.startswith("link") and _all_vertical(system):
+            why += ": every load is vertical, and a horizontal force with a moment about its axis is needed"
+        return f"{why}; held at nominal"
     return "no reading moves with it; held at nominal"
+
+
+def _all_vertical(system: System) -> bool:
+    """Whether nothing but vertical forces pulls on the arm."""
+    wrench = system.campaign.experiments.wrench_world
+    along = np.array(system.model.robot.gravity)
+    size = float(np.linalg.norm(along))
+    force = wrench[:, :3]
+    if not force.any() or wrench[:, 3:].any() or size == 0.0:
+        return False
+    sideways = force - (along / size)[:, None] * np.einsum("i,lin->ln", along / size, force)[:, None, :]
+    return bool(np.abs(sideways).max() <= 1e-9 * np.abs(force).max())
 
 
 def _require_enough(system: System, unknowns: int, asked: Asked) -> None:

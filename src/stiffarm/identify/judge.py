@@ -103,7 +103,7 @@ def _judged(asked: Asked, data: Data, options: Options, one: Split) -> Errors | 
 
 def rigid_part(asked: Asked) -> Asked | None:
     """What is asked without elasticity and loads; None when that is nothing, or everything."""
-    names = tuple(name for name in asked.names if ".compliance" not in name and not name.startswith("load."))
+    names = tuple(name for name in asked.names if not bends(name))
     return replace(asked, names=names, priors=_among(asked, names)) if 0 < len(names) < len(asked.names) else None
 
 
@@ -120,6 +120,15 @@ def geometry_alone(asked: Asked, data: Data, options: Options) -> GeometryAlone 
     )
     changed = {name: float(value) for name, value in at.values.items() if value != nominal[name]}
     return GeometryAlone(changed, tuple(frames))
+
+
+def bends(name: str) -> bool:
+    """Whether a parameter belongs to what gives way, not to geometry.
+
+    >>> bends("A2.compensator.s0"), bends("tool.P1.x")
+    (True, False)
+    """
+    return ".compliance" in name or ".compensator." in name or name.startswith("load.")
 
 
 def _only(asked: Asked, *, tool: bool) -> Asked:

@@ -32,6 +32,7 @@ from stiffarm.identify.estimate import (
     Verdict,
 )
 from stiffarm.identify.json_file import read_json
+from stiffarm.identify.separated_file import separation_document, separation_of
 from stiffarm.measure.writing import replace_file
 
 FORMAT = "stiffarm-model/1"
@@ -96,6 +97,7 @@ def document(estimate: Estimate) -> dict[str, Any]:
         "errors": None if e.errors is None else _errors(e.errors),
         "remains": None if e.remains is None else _remains(e.remains),
         "geometry_alone": None if e.geometry_alone is None else _alone(e.geometry_alone),
+        "separation": [separation_document(one) for one in e.separations],
     }
 
 
@@ -173,6 +175,7 @@ def estimate_of(data: Mapping[str, Any]) -> Estimate:
         errors=None if data.get("errors") is None else errors_of(data["errors"]),
         remains=None if data.get("remains") is None else _remains_of(data["remains"]),
         geometry_alone=None if data.get("geometry_alone") is None else _alone_of(data["geometry_alone"]),
+        separations=tuple(separation_of(one) for one in data.get("separation", ())),
     )
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stiffarm.errors import InputError
 from stiffarm.identify.system import Equations, Point, System
 
 Floats = NDArray[np.float64]
@@ -30,6 +31,8 @@ SAFETY = 10.0
 """Steps of a problem that is nearly linear shorten quadratically, s3 = s2 (s2/s1)^2; one that would still be short
 enough if it were this many times longer need not be taken."""
 MOST_STEPS = 25
+IMPOSSIBLE = 1e6
+"""What residuals count for, in those of the start, where the model cannot be evaluated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +85,12 @@ def solve(
         last = size < done or (iteration > 1 and SAFETY * size * (size / before) ** 2 < done)
         candidate = system.moved(at, names, step)
         # a last step is too short to change the columns
-        trial = Equations(system.residual(candidate), equations.columns) if last else system.equations(candidate, names)
+        try:
+            trial = (
+                Equations(system.residual(candidate), equations.columns) if last else system.equations(candidate, names)
+            )
+        except InputError:  # the step left what can be (a gas without volume): shorter ones do not
+            return _trust_region(system, at, names, whiten, priors)
         trial_cost = _cost(trial, whiten, priors, candidate, names)
         if not trial_cost <= cost * (1.0 + 1e-9):
             return _trust_region(system, at, names, whiten, priors)
@@ -129,14 +137,19 @@ def _trust_region(
         return rows, right
 
     def rest(x: Floats) -> Floats:
-        return -unknowns(x)[1]
+        try:
+            return -unknowns(x)[1]
+        except InputError:
+            return IMPOSSIBLE * begun
 
     def derivative(x: Floats) -> Floats:
         return unknowns(x)[0]
 
+    zero = np.zeros(len(names) + 6 * len(system.unknown_frames))
+    begun = unknowns(zero)[1]
     found = least_squares(
         rest,
-        np.zeros(len(names) + 6 * len(system.unknown_frames)),
+        zero,
         jac=derivative,
         x_scale="jac",
         xtol=1e-14,

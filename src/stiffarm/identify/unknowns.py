@@ -8,8 +8,8 @@ is kept, and what only repeats it is held at nominal and said so.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -26,6 +26,9 @@ from stiffarm.model.parameters import glob_match, select
 from stiffarm.robot.arm import AxisPlacement, Robot
 
 _GROUPED = re.compile(r"^(?P<joint>[^.*?]+)\.compliance\[")
+SAME = 0.01
+"""rad or m: a stiffness that changes with the joint's angle changes by less than the readings show within it."""
+MOST_ANGLES = 60
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +41,14 @@ class Asked:
     """Standard deviation (SI) of those with a prior."""
     neglect: bool = False
     """Whether compliances that noise swamps are left out and the others fitted again (M3)."""
+
+
+def without(asked: Asked, names: Collection[str]) -> Asked:
+    """The same with fewer unknowns."""
+    if not names:
+        return asked
+    kept = tuple(name for name in asked.names if name not in names)
+    return replace(asked, names=kept, priors={name: sigma for name, sigma in asked.priors.items() if name in kept})
 
 
 def ask(robot: Robot, campaign: Campaign, options: Options) -> Asked:
@@ -67,24 +78,34 @@ def _reduced(model: ArmModel, options: Options) -> ArmModel:
     return model if options.reduction is None else model.reduced(options.reduction)
 
 
+def angles_of(campaign: Campaign, joint: int) -> tuple[float, ...]:
+    """Rising values (rad, m) at which a joint stood while it was read; what lies within `SAME` counts as one."""
+    used = np.unique(campaign.readings.experiment)
+    groups: list[list[float]] = []
+    for value in np.unique(np.round(campaign.experiments.q[joint, used], 9)):
+        if not groups or value - groups[-1][0] > SAME:
+            groups.append([])
+        groups[-1].append(float(value))
+    return tuple(group[0] if len(group) == 1 else float(np.mean(group)) for group in groups)
+
+
 def _grouped(model: ArmModel, campaign: Campaign, options: Options) -> ArmModel:
-    """Group a joint's compliance by its angles when a pattern names its groups."""
+    """Group a joint's compliance by its angles when a pattern names its groups (``A2.compliance[*]``)."""
     for pattern in options.select:
         found = _GROUPED.match(pattern)
         if found is None or found["joint"] not in model.robot.joint_names:
             continue
-        used = np.unique(campaign.readings.experiment)
-        angles = np.unique(np.round(campaign.experiments.q[model.robot.joint_index(found["joint"]), used], 9))
-        if len(angles) > 60:
+        angles = angles_of(campaign, model.robot.joint_index(found["joint"]))
+        if len(angles) > MOST_ANGLES:
             raise InputError(
                 Problem(
                     f"{found['joint']} stands at too many angles to give each a compliance of its own",
                     found=str(len(angles)),
-                    allowed="at most 60",
+                    allowed=f"at most {MOST_ANGLES}",
                     next_step=f"Ask for {found['joint']}.compliance, or measure at a few angles of that joint",
                 )
             )
-        model = model.grouped(found["joint"], angles.tolist())
+        model = model.grouped(found["joint"], angles)
     return model
 
 
@@ -96,10 +117,14 @@ def has_loads(robot: Robot, campaign: Campaign, options: Options) -> bool:
     """Whether anything bends the arm in a way that was stated or measured."""
     if options.loads == "none":
         return False
+    return _pulls(campaign) or use_measured_torque(campaign, options.loads) or weights_act(robot, campaign)
+
+
+def weights_act(robot: Robot, campaign: Campaign) -> bool:
+    """Whether readings show the arm bent by weights: positions, poses or touches of an arm that has some."""
     weighs = robot.tool.mass > 0 or any(joint.mass > 0 for joint in robot.joints)
     weighs = weighs or any(setup.payload is not None for setup in campaign.setups)
-    placed = bool((~campaign.kind("deflection")).any())
-    return _pulls(campaign) or use_measured_torque(campaign, options.loads) or (weighs and placed)
+    return weighs and bool((~campaign.kind("deflection")).any())
 
 
 def _elastic(model: ArmModel, campaign: Campaign, options: Options) -> list[str]:
@@ -145,6 +170,8 @@ def _by_priority(robot: Robot, names: Sequence[str]) -> tuple[str, ...]:
             return 5
         if ".compliance" in name:
             return 0
+        if ".compensator." in name:
+            return 1
         if glob_match(name, "tool.*") and not name.startswith("tool.r"):
             return 1
         if name.startswith("tool.r"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from stiffarm.identify.estimate import Estimate, ParameterEstimate
+from stiffarm.identify.separated import separation_lines
 
 _SHOWN = {"m": (1e3, "mm"), "rad": (1e3, "mrad"), "rad/(N*m)": (1e6, "urad/(N m)"), "m/N": (1e6, "um/N")}
 _ROW = "{:<24} {:>11} {:>11} {:<11} {}"
@@ -24,6 +25,7 @@ def estimate_text(estimate: Estimate) -> str:
         )
     lines += ["", _ROW.format("parameter", "value", "+- std", "unit", "class"), "-" * 72]
     lines += [_line(p) for p in e.parameters if p.std is not None]
+    lines += [line for one in e.separations for line in separation_lines(one)]
     held = [p for p in e.parameters if p.std is None]
     if held:
         lines += ["", f"held ({len(held)}):", *_by_reason(held, {d.name: d.why for d in e.dropped})]

@@ -105,7 +105,9 @@ class ArmModel:
     def parameters(self) -> tuple[Parameter, ...]:
         """Every parameter, with the priors of the robot file."""
         plain = self.plain_parameters
-        priors = [(p.parameter, p.sigma, p.unit) for p in self.robot.priors]
+        own = {e.joint for e in self.effects if isinstance(e, JointCompliance) and e.groups}
+        drives = {f"{joint}.compliance" for joint in own}  # what is known of a drive is not known of its groups
+        priors = [(p.parameter, p.sigma, p.unit) for p in self.robot.priors if p.parameter not in drives]
         if self.reduction is not None:  # what is held or moved along has no prior of its own
             priors = [one for one in priors if any(glob_match(p.name, one[0]) for p in plain)]
         return with_priors(plain, priors)

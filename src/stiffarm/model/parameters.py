@@ -45,10 +45,14 @@ class Parameter:
 def glob_match(name: str, pattern: str) -> bool:
     """Shell glob on parameter names, in which brackets stand for themselves (names are full of them).
 
+    A bracket quoted as a shell would have it, ``[[]``, means the same.
+
     >>> glob_match("link3.compliance[x,rz]", "link3.*"), glob_match("A2.compliance[1]", "A2.compliance[*]")
     (True, True)
+    >>> glob_match("A2.compliance[1]", "A2.compliance[[]*"), glob_match("A2.compliance", "A2.compliance[[]*")
+    (True, False)
     """
-    return fnmatchcase(name, pattern.replace("[", "[[]"))
+    return fnmatchcase(name, pattern.replace("[[]", "[").replace("[", "[[]"))
 
 
 def select(parameters: Sequence[Parameter], patterns: Iterable[str]) -> tuple[Parameter, ...]:

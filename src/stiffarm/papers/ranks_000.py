@@ -19,6 +19,7 @@ import numpy as np
 from stiffarm.identifiability.assessment import Assessment, assess
 from stiffarm.identifiability.question import Question
 from stiffarm.papers.items import PaperItem, Verdict
+from stiffarm.papers.spring_000 import table_1
 from stiffarm.robot.arm import BodyPoint, Robot, Template
 from stiffarm.robot.reading import read_robot
 
@@ -143,7 +144,6 @@ def _unpublished(paper: str) -> tuple[PaperItem, ...]:
                   f"{inclined_} ({named} by {INCLINATION_RAD} rad about their y)"),
         PaperItem(paper, "parameters identified in practice", 18.0, None, "1", "not reproducible",
                   f"it depends on the data: {missing}"),
-        PaperItem(paper, "table 1, k2", 0.302e-6, None, "rad/(N m)", "not reproducible",
-                  f"its unit rad um/N means 1e-6 rad/(N m); {missing}"),
+        *table_1(paper, missing),
         PaperItem(paper, "share of deflection compensated", 95.0, None, "%", "not reproducible", missing),
     )  # fmt: skip

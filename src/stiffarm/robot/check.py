@@ -20,6 +20,8 @@ from stiffarm.robot.values import name_problem
 
 SMALLEST_REACH_IN_MM = 0.020
 LARGEST_REACH = 100.0
+LEAST_PRESSURE = 1e4
+"""Pa: below it a filled cylinder was stated in bar or MPa."""
 
 
 def check_file(path: str | FilePath) -> list[Problem]:
@@ -158,11 +160,26 @@ def _compensator_problems(source: TomlSource, i: int, compensator: Compensator, 
                              next_step="Check L, a and alpha")  # fmt: skip
     gas = compensator.element
     if isinstance(gas, GasCylinder):
+        yield from _gas_problems(source, path, gas)
         volume, at = min((gas_volume(gas, s), s) for s in (shortest, longest))
         if volume <= 0.0:
             yield source.problem(path, f"the gas volume is not positive {where}",
                                  found=f"{volume:.3g} m^3 at s = {at:.4g} m", allowed="more than 0",
                                  next_step="Check side, sv (or V_ref and s_ref), area and the limits")  # fmt: skip
+
+
+def _gas_problems(source: TomlSource, path: Path, gas: GasCylinder) -> Iterator[Problem]:
+    """A gas that has no volume where it is at ambient pressure, or hardly any pressure where it is filled."""
+    if gas.s0 is not None and gas.sv is not None and gas_volume(gas, gas.s0) <= 0.0:
+        longer = "longer" if gas.side == "push" else "shorter"
+        yield source.problem((*path, "s0"), f"s0 is on the wrong side of sv for a {gas.side} cylinder",
+                             found=f"s0 = {gas.s0:.4g} m, sv = {gas.sv:.4g} m",
+                             allowed=f"s0 {longer} than sv: the gas of a {gas.side} cylinder expands towards it",
+                             next_step="Check side, s0 and sv")  # fmt: skip
+    if gas.p_ref is not None and gas.p_ref < LEAST_PRESSURE:
+        yield source.problem((*path, "p_ref"), "the pressure of the gas is too small to be in Pa",
+                             found=f"{gas.p_ref:g} Pa", allowed=f"absolute, in Pa, at least {LEAST_PRESSURE:g}",
+                             next_step="1 bar is 1e5 Pa; a gauge shows 1e5 Pa less")  # fmt: skip
 
 
 def length_range(compensator: Compensator, joint: Joint) -> tuple[float, float]:

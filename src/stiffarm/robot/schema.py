@@ -155,7 +155,7 @@ class GasTable(CompensatorTable):
     side: Literal["push", "pull"]
     exponent: GasExponent
     area: Positive
-    s0: Positive | None = None
+    s0: Number | None = None
     sv: Number | None = None
     p_ref: Positive | None = None
     V_ref: Positive | None = None
