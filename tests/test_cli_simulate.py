@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from stiffarm.cli.outputs import guarded
 from stiffarm.cli.simulate import simulate
 from stiffarm.compensate.model_file import read_model
-from stiffarm.errors import InputError
+from stiffarm.errors import InputError, StiffarmWarning
 from stiffarm.measure.campaign import Campaign, Isotropic, SharedError, Tracker
 from stiffarm.measure.observe import expected
 from stiffarm.measure.reading import read_campaign
@@ -39,8 +40,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(output: str = "out.campaign.csv", **options: Any) -> Campaign:
-    guarded(simulate)("arm.robot.toml", Path("day.plan.csv"), Path(output), **{"quiet": True, **options})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StiffarmWarning)
+        loud(output, **options)
     return read_campaign(output, ROBOT)
+
+
+def loud(output: str = "out.campaign.csv", **options: Any) -> None:
+    guarded(simulate)("arm.robot.toml", Path("day.plan.csv"), Path(output), **options)
 
 
 def test_the_truth_explains_the_campaign(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -122,6 +129,17 @@ def test_readings_stand_in_one_unit(folder: Path) -> None:
     assert [h for h in header if h.split("[")[0] in ("x", "y", "z")] == ["x[mm]", "y[mm]", "z[mm]"]
     assert [h for h in header if h.split("[")[0] in ("rx", "ry", "rz")] == ["rx[deg]", "ry[deg]", "rz[deg]"]
     assert 'sigma = "0.03 mm"' in Path("out.campaign.toml").read_text(encoding="utf-8")
+
+
+def test_rotations_that_do_not_scatter_are_named(folder: Path) -> None:
+    words = "rotations of 1 pose rows are exact"
+    with pytest.warns(StiffarmWarning, match=f"{words}.*--sigma-rotation"):
+        loud(sigma="0.03mm")
+    loud(sigma="0.03mm", sigma_rotation="0.1mrad")
+    loud(sigma="0mm")
+    Path("day.campaign.toml").write_text(SETTINGS, encoding="utf-8")
+    with pytest.warns(StiffarmWarning, match=rf"{words}.*sigma\.rx"):
+        loud()
 
 
 def test_settings_of_the_plan_count_and_keep_their_text(folder: Path) -> None:

@@ -183,7 +183,7 @@ def _five_lines(robot: Robot) -> str:
     rows = {
         "robot": f"{robot.name} ({_kinds(robot)})",
         "joints": ", ".join(robot.joint_names) + (f"; no limits: {', '.join(loose)}" if loose else ""),
-        "elastic": f"joints {', '.join(springs) or 'none'}; {len(robot.links)} links; "
+        "elastic": f"joints {', '.join(springs) or 'none'}; {len(robot.links)} link{'s' * (len(robot.links) != 1)}; "
         + (f"{weight:g} kg of weights" if weight else "no weights given"),
         "markers": ", ".join(robot.marker_names) or "none",
         "loads at": ", ".join((*robot.load_point_names, *RESERVED_POINTS)),

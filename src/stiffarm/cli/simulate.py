@@ -101,7 +101,7 @@ def simulate(
         outlier_share=share,
         loads=_loads(loads, planned),
     )
-    warn_all(planned.warnings)
+    warn_all((*planned.warnings, *_exact_rotations(virtual.campaign)))
     settings = _write(virtual.campaign, output, plan)
     if truth_out is not None:
         command = _command_line(
@@ -185,6 +185,22 @@ def _true_model(name: str, nominal: Robot) -> KnownModel:
             )
         )
     return known
+
+
+def _exact_rotations(campaign: Campaign) -> list[str]:
+    """A sentence when positions scatter and rotations of poses do not, which no instrument does."""
+    import numpy as np
+
+    from stiffarm.measure.campaign import Isotropic
+
+    instrument, pose = campaign.instrument, campaign.kind("pose")
+    stated = np.isfinite(campaign.readings.sigma[3:]).all(axis=0)
+    known = isinstance(instrument, Isotropic) and instrument.sigma_rad is not None
+    count = int((pose & ~stated).sum())
+    if instrument is None or known or not count:
+        return []
+    step = "--sigma-rotation" if isinstance(instrument, Isotropic) else "columns sigma.rx, sigma.ry, sigma.rz"
+    return [f"the rotations of {count} pose rows are exact: nothing says how they scatter ({step} would)"]
 
 
 def _own_values(file: str, setups: Sequence[KnownSetup]) -> Mapping[str, float]:
