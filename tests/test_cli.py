@@ -288,6 +288,7 @@ def test_demo_is_the_same_for_the_same_seed(tmp_path: Path, capsys: Output) -> N
     assert told[0]["nominal_rms[m]"] > 3 * told[0]["true_rms[m]"]
     assert told[0]["unseen_rms[m]"] < 0.7 * told[0]["unseen_nominal_rms[m]"]
     assert told[0]["worn_found"] == 1.0
+    assert all(one["corrected_rms[m]"] < 0.02 * one["path_rms[m]"] for one in told)
     assert told[0]["report"] == told[0]["files"][-1]
     # two readings of 0.03 mm in three axes, and more
     assert told[0]["worst_combined[m]"] > 0.03e-3 * 6**0.5

@@ -13,6 +13,7 @@ import typer
 from stiffarm.cli.common import WIDTH, AsJson, Quiet, Seed, answer, tell
 from stiffarm.cli.demo_after import budget, compare, look, validate
 from stiffarm.cli.demo_files import ROBOT, SIGMA_M, Files, Told
+from stiffarm.cli.demo_job import compensate
 from stiffarm.cli.demo_plans import PULL_N, SIDEWAYS, VERTICAL, WEIGHT_N, arm_of, write_plan
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def demo(
     files = Files(output)
     told: list[Told] = []
     for number, step in enumerate(
-        (describe, plan, measure, predict, identify, validate, budget, compare, look), start=1
+        (describe, plan, measure, predict, identify, validate, budget, compensate, compare, look), start=1
     ):
         told.append(step(files, seed))
         tell(_wrapped(number, told[-1].text), quiet or not as_json)

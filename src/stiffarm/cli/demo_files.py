@@ -86,6 +86,16 @@ class Files:
         return self.folder / f"{ROBOT}.budget.csv"
 
     @property
+    def path(self) -> Path:
+        """A job: where the tool shall go, and what pulls at it."""
+        return self.folder / f"{ROBOT}.path.csv"
+
+    @property
+    def corrected(self) -> Path:
+        """The same job with joint values that take the bending into account."""
+        return self.folder / f"{ROBOT}-corrected.path.csv"
+
+    @property
     def later(self) -> Path:
         """A third campaign, of the arm after a joint has worn."""
         return self.folder / f"{ROBOT}-later.campaign.csv"
