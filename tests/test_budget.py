@@ -142,6 +142,28 @@ def test_what_could_not_be_told_apart_says_where_it_is(tmp_path: Path) -> None:
     assert found.u["instrument"] == pytest.approx(np.full((3, 12), np.sqrt(2.0) * 5e-6))
 
 
+def test_the_scale_says_what_it_rests_on(tmp_path: Path) -> None:
+    """Uncertain by experiment: in the parameters.  Weights alone: taken as known.  Torques: nobody knows."""
+    scenario = Scenario(options=KNOWN, gain=0.02)
+    asked = plan_of_file(scenario, tmp_path)
+    model = read_model(model_of(scenario, tmp_path))
+    assert budget_file(model, asked).sources["scale"].startswith("load of the calibration")
+    plain = replace(model, scale=None)
+    by_experiment = budget_file(plain, asked)
+    assert "by experiment" in by_experiment.sources["scale"]
+    assert by_experiment.u["scale"].max() == 0.0
+    assert model.errors is not None
+    assert model.domain is not None
+    unstated = replace(plain, errors=replace(model.errors, load_gain_sigma=0.0))
+    weights = replace(unstated, domain=replace(model.domain, force=(0.0, 0.0)))
+    assert "only weights" in budget_file(weights, asked).sources["scale"]
+    torques = replace(unstated, domain=replace(model.domain, torque={"A1": (0.0, 1.0)}))
+    for one in (unstated, torques):
+        found = budget_file(one, asked)
+        assert "scale" in found.missing
+        assert found.sources["scale"].startswith("not known")
+
+
 def test_the_settings_of_the_plan_come_first(tmp_path: Path) -> None:
     scenario = Scenario("position", experiments=30, options=KNOWN)
     model = read_model(model_of(scenario, tmp_path))

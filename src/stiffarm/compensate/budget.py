@@ -149,10 +149,22 @@ class Question:
         return own + (("m",) * 3 + ("rad",) * 3 if len(self.split.names) > len(own) else ())
 
     @cached_property
-    def scale_of_nothing(self) -> bool:
-        """Whether no parameter depends on how well the load of the calibration was known."""
-        names = self.model.covariance_names
-        return "load.gain" in names or not any(".compliance" in name for name in names)
+    def scale_words(self) -> tuple[bool, str]:
+        """Whether it is known what the load of the calibration did to the compliances, and in words."""
+        names, domain, errors = self.model.covariance_names, self.model.domain, self.model.errors
+        if self.split.scale is not None:
+            return True, "load of the calibration, as stated there"
+        if not any(".compliance" in name for name in names):
+            return True, "none: no compliance was identified"
+        if "load.gain" in names:
+            return True, "in the parameters: load.gain is one of them"
+        if errors is not None and errors.load_gain_sigma > 0.0:
+            return True, "in the parameters: the load of the calibration was uncertain by experiment"
+        if domain is not None and domain.torque:
+            return False, "not known: nobody says how well the torques of the calibration were measured"
+        if domain is not None and domain.force is not None and max(map(abs, domain.force)) == 0.0:
+            return True, "none: only weights bent the arm, and they are taken as known"
+        return False, "not known: the calibration states no uncertainty of its load ([load] gain_sigma)"
 
 
 def budget_file(
@@ -307,19 +319,13 @@ def _lack(question: Question, lever: Floats, *, difference: bool, same_kind: boo
 def _scale(question: Question, names: tuple[str, ...], units: tuple[str, ...], unknowns: Floats) -> list[Part] | None:
     if question.split.scale is not None:
         return [of_covariance(names, units, question.split.scale, unknowns)]
-    return [] if question.scale_of_nothing else None
+    return [] if question.scale_words[0] else None
 
 
 def sources(question: Question) -> dict[str, str]:
     """Where every line comes from, or why it is not known."""
     model, use = question.model, question.use
     scattered = is_untold(model.errors) and use.reading_words is None
-    if question.split.scale is not None:
-        scale = "load of the calibration, as stated there"
-    elif question.scale_of_nothing:
-        scale = "none: no compliance rests on a stated load"
-    else:
-        scale = "not known: the calibration states no uncertainty of its load ([load] gain_sigma)"
     return {
         "instrument": use.reading_words or instrument_words(model.errors),
         "load": use.load_words,
@@ -328,7 +334,7 @@ def sources(question: Question) -> dict[str, str]:
         else repeatability_words(model.errors, scattered),
         "parameters": "covariance of the fit, without what its load adds",
         "lack_of_fit": lack_words(model.errors, scattered),
-        "scale": scale,
+        "scale": question.scale_words[1],
     }
 
 
