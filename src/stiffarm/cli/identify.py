@@ -64,6 +64,7 @@ def identify(
     """
     import sys
 
+    from stiffarm.cli.progress import Stages
     from stiffarm.identify.api import identify as run
     from stiffarm.identify.model_file import document, write_estimate
     from stiffarm.identify.options import Options
@@ -78,7 +79,8 @@ def identify(
     )  # fmt: skip
     if dry_run:
         return _dry_run(robot, campaigns, options, as_json)
-    estimate = run(robot, list(campaigns), options, command=" ".join(["stiffarm", *sys.argv[1:]]))
+    with Stages(quiet) as stages:
+        estimate = run(robot, list(campaigns), options, command=" ".join(["stiffarm", *sys.argv[1:]]), tell=stages.tell)
     warn_all(estimate.notes)
     if output is not None:
         write_estimate(estimate, output)

@@ -38,3 +38,27 @@ class Progress:
         left = (now - self.start) * (total - done) / max(done, 1)
         line = f"{done} of {total} {self.what}, {left:.0f} s left"
         print(f"\r{line}   " if self.screen else line, end="" if self.screen else "\n", file=sys.stderr, flush=True)
+
+
+class Stages:
+    """Progress of work in several stages, of each of which it is told what is done of how much."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self.quiet = quiet
+        self.what = ""
+        self.progress: Progress | None = None
+
+    def __enter__(self) -> Stages:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self.progress is not None:
+            self.progress.__exit__(kind, error, at)
+
+    def tell(self, what: str, done: int, total: int) -> None:
+        """So much of a stage is done."""
+        if what != self.what:
+            self.__exit__(None, None, None)
+            self.what, self.progress = what, Progress(what, self.quiet)
+        if self.progress is not None:
+            self.progress.tell(done, total)

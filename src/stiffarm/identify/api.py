@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from stiffarm.identify.assemble import assemble, training_rms, versions
+from stiffarm.identify.big import identify_pieces, takes_pieces
 from stiffarm.identify.compensated import faults_of, separations, warnings_of
 from stiffarm.identify.data import Data, fitted_rows, part_of, resolved_of
 from stiffarm.identify.eccentricity import with_eccentricities
@@ -22,6 +24,7 @@ from stiffarm.identify.suspects import find_suspects
 from stiffarm.identify.unknowns import ask
 from stiffarm.measure.campaign import Campaign
 from stiffarm.measure.merging import read_campaigns
+from stiffarm.measure.spool import EntangledError, Told
 from stiffarm.measure.subset import with_readings
 from stiffarm.robot.arm import Robot
 from stiffarm.robot.reading import read_robot
@@ -36,12 +39,13 @@ def identify(
     options: Options | None = None,
     *,
     command: str = "",
+    tell: Told | None = None,
 ) -> Estimate:
     """Identify geometry and elasticity of a robot from a campaign.
 
     ``robot`` and ``campaign`` are objects, files or packaged names.  With ``options.holdout`` the model itself is
     fitted without the readings kept back; folds refit it and the model is that of all readings.  Raises `InputError`
-    when the readings cannot be used at all.
+    when the readings cannot be used at all.  Files of many megabytes are taken in pieces; ``tell`` hears of progress.
     """
     options = options or Options()
     arm = robot if isinstance(robot, Robot) else read_robot(robot)
@@ -49,6 +53,10 @@ def identify(
     if not isinstance(campaign, Campaign):
         paths = [campaign] if isinstance(campaign, str | Path) else list(campaign)
         files = {Path(path).name: _sha256(path) for path in paths}
+        if takes_pieces(paths, options):
+            origin = Provenance(versions(), options.seed, files, command)
+            with suppress(EntangledError):
+                return identify_pieces(arm, paths, options, origin, tell)
         campaign = read_campaigns(paths, arm)
     data = fitted_rows(arm, campaign, options)
     campaign = data.campaign
@@ -87,4 +95,7 @@ def _possible(answer: Verdict, faults: Sequence[str]) -> Verdict:
 
 
 def _sha256(path: str | Path) -> str:
-    return hashlib.sha256(Path(path).read_bytes()).hexdigest() if Path(path).is_file() else ""
+    if not Path(path).is_file():
+        return ""
+    with Path(path).open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -2,12 +2,14 @@
 
 Redundancy is judged at the starting point, where geometry is nominal and only frames, markers and tool have been
 found: there a redundant direction is redundant to rounding, while at the calibrated point small misalignments
-lift it just above (`stiffarm.identifiability.selection`).
+lift it just above (`stiffarm.identifiability.selection`).  What a load does to a bent arm lifts it as well, by a
+hundred thousandth of the columns: what is redundant on the arm unbent comes last and stays only when it is told well,
+as the tilt of a base is by which side the load pulls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
@@ -48,6 +50,9 @@ MOST_ADAPTIONS = 6
 PLAUSIBLE = {"m": 0.02, "rad": 0.02}
 """A length or angle that would be known no better than this is not told: no arm is that far off its drawing."""
 
+
+BY_LOAD = 0.002
+"""The same (m or rad) for what nothing but a load can tell: a drawing knows it as well as that."""
 
 WHY_UNTOLD = (
     "goes to the end of what is physical, so these readings do not tell it; held at nominal; give it a [[prior]]"
@@ -122,7 +127,7 @@ def fit_asked(asked: Asked, data: Data, options: Options) -> Fit:
     if not columns:
         raise InputError(Problem("nothing that was asked for can be told from these readings", file=campaign.name))
     _require_enough(system, len(columns), asked)
-    priors = _priors(asked, names)
+    priors = priors_of(asked, names)
     solution, noise = _solve(system, start, names, noise, priors, first)
     estimator = options.estimator or ("honest" if len(system) <= LARGE else "wls")
     run = partial(run_estimator, estimator=estimator, options=options, known=noise.known)
@@ -166,7 +171,8 @@ def _begun(
         held = (*held, *(Dropped(name, WHY_UNTOLD) for name in untold))
         asked = without(asked, untold)
         first = system.equations(start, asked.names)
-        selection, names, dropped = _keep(system, asked, first, noise)
+        late = told_by_load(system, asked, start, first)
+        selection, names, dropped = keep(system, asked, first, noise, late)
         lost = [d for d in dropped if ".compensator." in d.name]
         if not lost:
             return start, asked, first, selection, names, (*dropped, *held)
@@ -174,10 +180,33 @@ def _begun(
         asked = without(asked, [d.name for d in lost])
 
 
-def _keep(
-    system: System, asked: Asked, first: Equations, noise: RowNoise
+def told_by_load(system: System, asked: Asked, start: Point, first: Equations) -> frozenset[str]:
+    """Geometric parameters that repeat others on an arm that does not bend: only a load may tell them, and weakly."""
+    elastic = {p.name for p in asked.model.parameters if p.elastic}
+    values = {name: 0.0 if name in elastic and ".compliance" in name else v for name, v in start.values.items()}
+    if values == dict(start.values):
+        return frozenset()
+    n = len(asked.names)
+    columns = system.equations(Point(values, start.frames), asked.names).columns
+    for i, name in enumerate(asked.names):
+        if name in elastic or name.startswith(("load.", "payload.")):
+            columns[:, i] = first.columns[:, i]
+    found = select_columns(columns, [*range(n, columns.shape[1]), *range(n)])
+    return frozenset(asked.names[d.column] for d in found.dependent if d.column < n) - elastic
+
+
+def keep(
+    system: System,
+    asked: Asked,
+    first: Equations,
+    noise: RowNoise,
+    late: Collection[str] = (),
+    weight: float = 1.0,
 ) -> tuple[Selection, tuple[str, ...], tuple[Dropped, ...]]:
-    """Columns that can be told apart, frames first, then parameters in order of preference."""
+    """Columns that can be told apart, frames first, then parameters in order of preference, then ``late`` ones.
+
+    Each row may stand for ``weight`` rows like it.
+    """
     n = len(asked.names)
     rows = noise.whiten(first.columns)
     scale = {p.name: p.scale for p in asked.model.parameters}
@@ -188,11 +217,12 @@ def _keep(
     rows = np.vstack([rows, prior]) * reference
     right = np.concatenate([noise.whiten(first.residual), np.zeros(len(prior))])
     frames = range(n, rows.shape[1])
-    order = [*frames, *range(n)]
+    order = [*frames, *sorted(range(n), key=lambda i: asked.names[i] in late)]
     triangle = np.asarray(np.linalg.qr(np.column_stack([rows[:, order], right]), mode="r"))
     known = {p.name: p for p in asked.model.parameters}
-    plausible = np.array([_plausible(known[name]) for name in asked.names] + [np.inf] * len(frames))
-    spread = 1.0 if noise.known else _scatter(triangle, len(right))
+    most = [min(_plausible(known[name]), BY_LOAD if name in late else np.inf) for name in asked.names]
+    plausible = np.array([*most, *[np.inf] * len(frames)])
+    spread = (1.0 if noise.known else _scatter(triangle, len(right))) / np.sqrt(weight)
     rows = np.zeros((len(triangle), len(order)))
     rows[:, order] = triangle[:, :-1]
     selection = select_columns(rows, order, plausible=plausible / reference / max(spread, 1e-300))
@@ -276,7 +306,8 @@ def _require_enough(system: System, unknowns: int, asked: Asked) -> None:
         )
 
 
-def _priors(asked: Asked, names: Sequence[str]) -> PriorRows:
+def priors_of(asked: Asked, names: Sequence[str]) -> PriorRows:
+    """What is known before the data of the parameters that are fitted."""
     chosen = [name for name in names if name in asked.priors]
     mean = np.array([asked.model.nominal[name] for name in chosen])
     sigma = np.array([asked.priors[name] for name in chosen])

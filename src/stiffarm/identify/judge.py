@@ -90,11 +90,11 @@ def _judged(asked: Asked, data: Data, options: Options, one: Split) -> Errors | 
         found = fit_asked(asked, train, plain)
     except InputError:
         return None
-    tool_only = _only(asked, tool=True)
-    nominal = _fit_or_start(tool_only, train, plain)
+    tool = tool_only(asked)
+    nominal = _fit_or_start(tool, train, plain)
     geometry = None
     rigid = rigid_part(asked)
-    if rigid is not None and rigid.names != tool_only.names:
+    if rigid is not None and rigid.names != tool.names:
         geometry = position_errors(fit_asked(rigid, train, plain).at, asked, test, options)
     return Errors(
         position_errors(found.at, asked, test, options), position_errors(nominal, asked, test, options), geometry
@@ -131,8 +131,9 @@ def bends(name: str) -> bool:
     return ".compliance" in name or ".compensator." in name or name.startswith("load.")
 
 
-def _only(asked: Asked, *, tool: bool) -> Asked:
-    names = tuple(name for name in asked.names if name.startswith("tool.")) if tool else ()
+def tool_only(asked: Asked) -> Asked:
+    """Markers and tool alone: what the nominal robot is fitted with before it is judged."""
+    names = tuple(name for name in asked.names if name.startswith("tool."))
     return replace(asked, names=names, priors=_among(asked, names))
 
 

@@ -30,6 +30,8 @@ SHORTEST_M = 1e-11
 SAFETY = 10.0
 """Steps of a problem that is nearly linear shorten quadratically, s3 = s2 (s2/s1)^2; one that would still be short
 enough if it were this many times longer need not be taken."""
+LONGEST = {"m": 0.02, "rad": 0.02}
+"""A step that moves a length or an angle of the arm by more is held back: no arm is that far off its drawing."""
 MOST_STEPS = 25
 IMPOSSIBLE = 1e6
 """What residuals count for, in those of the start, where the model cannot be evaluated."""
@@ -64,6 +66,20 @@ def solve_scaled(rows: Floats, right: Floats) -> Floats:
     return np.asarray(np.linalg.solve(r[:p, :p], r[:p, p]) / length)
 
 
+def damping(system: System, names: Sequence[str], step: Floats, scatter: float) -> Floats | None:
+    """Rows (lengths and angles, unknowns) that hold a step back which is too long to be believed; None for others.
+
+    A direction that only loads tell, by what they do to a bent arm, is so weak that second-order remainders of the
+    start send it metres away.  Rows s/LONGEST, weighed like the residuals of now, keep such directions where they are
+    until the others have settled; at the solution they are nothing beside what the readings say of it.
+    """
+    unit = {p.name: p.unit for p in system.model.parameters}
+    longest = np.array([LONGEST.get(unit[name], np.inf) for name in names])
+    if not np.any(np.abs(step[: len(names)]) > longest):
+        return None
+    return np.asarray(np.eye(len(names), len(step))[np.isfinite(longest)] * scatter / min(LONGEST.values()))
+
+
 def solve(
     system: System,
     start: Point,
@@ -79,10 +95,14 @@ def solve(
     for iteration in range(1, MOST_STEPS + 1):
         rows, right = _augmented(equations, whiten, priors, at, names)
         step = solve_scaled(rows, right)
+        held = damping(system, names, step, float(np.sqrt(np.mean(right**2))))
+        if held is not None:
+            step = solve_scaled(np.vstack([rows, held]), np.concatenate([right, np.zeros(len(held))]))
         size = float(np.linalg.norm(rows @ step))
         scatter = np.sqrt(max(cost - size**2, 0.0) / len(right))
         done = max(STEP_DONE * scatter, shortest)
         last = size < done or (iteration > 1 and SAFETY * size * (size / before) ** 2 < done)
+        last = last and held is None
         candidate = system.moved(at, names, step)
         # a last step is too short to change the columns
         try:

@@ -41,7 +41,11 @@ def read_plan(path: str | Path, robot: Robot | None = None) -> Campaign:
 
 
 def _campaign(path: str | Path, robot: Robot | None, *, readings_required: bool) -> Campaign:
-    sheet = read_sheet(path, robot)
+    return campaign_of(read_sheet(path, robot), path, robot, readings_required=readings_required)
+
+
+def campaign_of(sheet: Sheet, path: str | Path, robot: Robot | None, *, readings_required: bool = True) -> Campaign:
+    """The campaign of a sheet, all or some rows of the file ``path``, with the settings beside that file."""
     settings = read_settings(settings_path(path))
     raise_if(checks.sign_problems(sheet))
     rows = rows_of(sheet, robot, stem_of(path))

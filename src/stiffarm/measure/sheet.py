@@ -109,7 +109,11 @@ class Sheet:
 
 def read_sheet(path: str | Path, robot: Robot | None) -> Sheet:
     """Read a file, understand its header and turn its numeric columns into SI."""
-    table = read_table(path)
+    return sheet_of(read_table(path), robot)
+
+
+def sheet_of(table: Table, robot: Robot | None) -> Sheet:
+    """The same from a table."""
     layout = understand(table.headers, robot, table.file)
     numeric = [column for column in layout.columns.values() if column.meaning.dimensions]
     comma = _has_decimal_comma(table, numeric)

@@ -75,10 +75,19 @@ class _Records:
 def read_table(path: str | Path) -> Table:
     """Read a delimited file as text; raise `InputError` naming row and column of what is wrong."""
     file = str(path)
-    data = _text_bytes(_read_bytes(path, file), file)
-    _check_line_lengths(data, file)
-    separator = _separator(data)
-    records = _quoted_records(data, separator, file) if b'"' in data else _plain_records(data, separator)
+    return table_of(_read_bytes(path, file), file)
+
+
+def table_of(data: bytes, file: str, skipped: int = 0) -> Table:
+    """The same from the bytes of a file, or of a header and some lines after the first ``skipped`` ones."""
+    try:
+        data = _text_bytes(data, file)
+        _check_line_lengths(data, file)
+        separator = _separator(data)
+        records = _quoted_records(data, separator, file) if b'"' in data else _plain_records(data, separator)
+    except InputError as error:
+        raise InputError([_further_down(problem, skipped) for problem in error.problems]) from None
+    records = replace(records, row=records.row + skipped)
     headers = _checked_headers(records, separator, file)
     _check_field_counts(records, separator, file)
     frame = pl.read_csv(
@@ -92,6 +101,10 @@ def read_table(path: str | Path) -> Table:
     if frame.shape != (records.row.size, len(headers)):
         raise InputError(Problem("the lines cannot be read as a table", file=file, allowed="one record per line"))
     return _without_empty_columns(Table(file, headers, frame, records.row, separator))
+
+
+def _further_down(problem: Problem, skipped: int) -> Problem:
+    return replace(problem, row=problem.row + skipped) if problem.row is not None and problem.row > 1 else problem
 
 
 def _read_bytes(path: str | Path, file: str) -> bytes:
