@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from stiffarm.cli.main import main
+from stiffarm.errors import InputError
+from stiffarm.identify.model_file import read_estimate
 
 Output = pytest.CaptureFixture[str]
 OFFSET = {"name": "A1.offset", "unit": "rad", "value": 0.001}
@@ -105,3 +107,70 @@ def test_a_quantity_that_is_none_is_refused(
     assert main(["simulate", "kr270", "a.plan.csv", "-o", "a.campaign.csv", "--sigma", sigma]) == 2
     assert "--sigma: a length with its unit is needed" in capsys.readouterr().err
     assert not Path("a.campaign.csv").exists()
+
+
+DAMAGED = (
+    ("parameters", 0, "value"),
+    ("parameters", 0, "std"),
+    ("parameters", 0, "level"),
+    ("covariance", "values"),
+    ("covariance", "values", 0),
+    ("setups", 0, "xyz"),
+    ("setups", 0, "covariance"),
+    ("holdout", "rule"),
+    ("holdout", "rms[m]"),
+    ("domain", "joints", "A1"),
+    ("verdict", "reasons", 0),
+)
+ESTIMATE: dict[str, Any] = {
+    **MODEL,
+    "parameters": [
+        {**OFFSET, "nominal": 0.0, "std": 1e-5, "low": 0.0, "high": 0.002, "level": 0.95, "nu": 100.0,
+         "class": "identifiable", "merged": []}
+    ],
+    "dropped": [{"name": "A2.x", "why": "cannot be told"}],
+    "setups": [{"name": "s", "xyz": [0.0, 0.0, 0.0], "rotvec": [0.0, 0.0, 0.0], "markers": {"P1": [0.1, 0.0, 0.0]},
+                "tool_rotvec": None, "covariance": [[1e-12] * 6] * 6}],
+    "outliers": [],
+    "fit": {},
+    "domain": {"joints": {"A1": [-1.0, 1.0]}, "force": None},
+    "holdout": {"rule": "folds:5", "rows": 10, "rms[m]": 1e-4, "nominal_rms[m]": 1e-3},
+    "verdict": {"usable": True, "reasons": ["0.1 mm"]},
+    "provenance": {},
+}  # fmt: skip
+
+
+def test_the_good_estimate_is_good(tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    path.write_text(json.dumps(ESTIMATE), encoding="utf-8")
+    assert read_estimate(path).parameters[0].value == 0.001
+
+
+FITTING = {
+    "value": 7,
+    "std": 7,
+    "level": 7,
+    "rms[m]": 7,
+    "rule": "x",
+    0: "x",
+}
+"""What may stand at the last step of a place."""
+DAMAGES = [
+    (place, junk)
+    for place in DAMAGED
+    for junk in ("x", [], {}, True, 7)
+    if isinstance(junk, bool) or place[:2] == ("covariance", "values") or FITTING.get(place[-1]) != junk
+]
+
+
+@pytest.mark.parametrize(("place", "junk"), DAMAGES, ids=str)
+def test_a_damaged_estimate_is_told_when_it_is_read(place: tuple[Any, ...], junk: Any, tmp_path: Path) -> None:
+    damaged = json.loads(json.dumps(ESTIMATE))
+    inner = damaged
+    for step in place[:-1]:
+        inner = inner[step]
+    inner[place[-1]] = junk
+    path = tmp_path / "m.json"
+    path.write_text(json.dumps(damaged), encoding="utf-8")
+    with pytest.raises(InputError, match=r"m\.json"):
+        read_estimate(path)

@@ -33,7 +33,9 @@ from stiffarm.identify.estimate import (
 )
 from stiffarm.identify.json_file import read_json
 from stiffarm.identify.separated_file import separation_document, separation_of
+from stiffarm.identify.typed import misfit
 from stiffarm.measure.writing import replace_file
+from stiffarm.robot.arm import ZERO3
 
 FORMAT = "stiffarm-model/1"
 
@@ -116,8 +118,8 @@ def read_estimate(path: str | Path) -> Estimate:
             Problem("this is not a model file", file, column="format", found=found_text(found), allowed=FORMAT)
         )
     try:
-        return estimate_of(data)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        return checked(estimate_of(data))
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
             Problem(
                 "the model file is damaged",
@@ -126,6 +128,33 @@ def read_estimate(path: str | Path) -> Estimate:
                 next_step="Write it again with stiffarm identify",
             )
         ) from None
+
+
+def checked(estimate: Estimate) -> Estimate:
+    """The estimate, when its parts are of the types and sizes they must have; ValueError otherwise."""
+    size = len(estimate.covariance_names)
+    sizes = [("covariance", estimate.covariance, (size, size))]
+    if estimate.scale_covariance:
+        sizes.append(("covariance.scale", estimate.scale_covariance, (size, size)))
+    said = misfit(estimate, Estimate)
+    for setup in () if said else estimate.setups:
+        rows = (("xyz", (setup.xyz,)), ("rotvec", (setup.rotvec,)), ("tool_rotvec", (setup.tool_rotvec or ZERO3,)))
+        sizes += [(f"setups[{setup.name}].{key}", value, (1, 3)) for key, value in rows]
+        places = tuple(place for _, place in setup.markers)
+        sizes.append((f"setups[{setup.name}].markers", places, (len(places), 3)))
+        for key, wide in (("covariance", 6), ("scale", 6), ("cross", size), ("scale_cross", size)):
+            matrix = getattr(setup, key)
+            sizes += [] if matrix is None else [(f"setups[{setup.name}].{key}", matrix, (6, wide))]
+    for key, value, (tall, wide) in () if said else sizes:
+        if len(value) != tall or any(len(row) != wide for row in value):
+            said = said or f"{key} is not of size {tall} by {wide}"
+    if estimate.remains is not None and not said:
+        r = estimate.remains
+        lengths = {len(r.experiment), len(r.setup), len(r.marker), len(r.rms_m)}
+        said = None if len(lengths) == 1 else "remains: its lists are not of one length"
+    if said:
+        raise ValueError(said)
+    return estimate
 
 
 def estimate_of(data: Mapping[str, Any]) -> Estimate:
