@@ -235,6 +235,30 @@ def test_what_was_merged_is_not_taken_up_again() -> None:
     assert {h.name for h in before.dropped} <= {h.name for h in after.dropped}
 
 
+def test_what_helps_no_use_is_left_out(tmp_path: Path) -> None:
+    """Entries that predict the job no better go, and the others are fitted without them."""
+    truth = full_values("link3", tube(*TUBES[2]))
+    campaign = measured(ONE_LINK, truth, n=8, sigma_m=3e-6)
+    file = tmp_path / "job.path.csv"
+    names = ",".join(f"q.{joint}[rad]" for joint in ONE_LINK.joint_names)
+    random = np.random.default_rng(7)
+    q, force = random.uniform(-1.0, 1.0, (6, 20)), random.uniform(-2000.0, 2000.0, (3, 20))
+    rows = "".join(",".join([*map(str, c), "hook", *map(str, f)]) + "\n" for c, f in zip(q.T, force.T, strict=True))
+    file.write_text(f"{names},load_point,force.x[N],force.y[N],force.z[N]\n{rows}", encoding="utf-8")
+    options = Options(elastic="none", select=("link3.*",), reduce=("symmetric",), folds=0)
+    everything = stiffarm.identify(ONE_LINK, campaign, options)
+    for_use = stiffarm.identify(ONE_LINK, campaign, replace(options, reduce=("symmetric", f"use:{file}")))
+    assert for_use.fit.rank < everything.fit.rank == 21
+    assert any("where the model is used" in held.why for held in for_use.dropped)
+    gone = [held.name for held in for_use.dropped]
+    without = stiffarm.identify(
+        ONE_LINK, campaign, replace(options, reduce=("symmetric", *(f"zero:{g}" for g in gone)))
+    )
+    assert for_use.values == pytest.approx(without.values, rel=1e-9, abs=1e-18)
+    with pytest.raises(InputError, match="does not exist"):
+        stiffarm.identify(ONE_LINK, campaign, replace(options, reduce=("use:nowhere.path.csv",)))
+
+
 def test_any_map_may_be_given() -> None:
     """The regrouped model of a design, as a map: the merged ones held, their partners take over."""
     model = ArmModel.of(FULL)

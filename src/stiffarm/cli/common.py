@@ -35,7 +35,9 @@ def _quieten(quiet: bool) -> bool:
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on the standard output, values SI.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of everything random.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=_quieten, help="No warnings, no progress.")]
-REDUCE_HELP = "symmetric, beam:AXIS, plane:NORMAL, diagonal, own:a,b;a,b, zero:PATTERN, tie:NAME,NAME, neglect."
+REDUCE_HELP = (
+    "symmetric, beam:AXIS, plane:NORMAL, diagonal, own:a,b;a,b, zero:PATTERN, tie:NAME,NAME, neglect, use:FILE."
+)
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the answer to a file.")]
 
 

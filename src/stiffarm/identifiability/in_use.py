@@ -20,6 +20,7 @@ together, and whatever moves the prediction by less than a tolerance is left out
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,12 +52,19 @@ class InUse:
 
 
 def keep_for_use(
-    values: Floats, covariance: Floats, use_rows: Floats, *, tolerance: float = 0.0, kappa: float | None = None
+    values: Floats,
+    covariance: Floats,
+    use_rows: Floats,
+    *,
+    tolerance: float = 0.0,
+    kappa: float | None = None,
+    wanted: Collection[int] = (),
 ) -> InUse:
     """Backward elimination by prediction.
 
     ``use_rows`` (rows, parameters) is P; ``tolerance`` is a root mean square change of the prediction that nobody
-    minds, in its unit; ``kappa`` how clear the evidence must be (default: 2 ln p, at least 4).
+    minds, in its unit; ``kappa`` how clear the evidence must be (default: 2 ln p, at least 4).  Those ``wanted`` are
+    never left out.
 
     >>> found = keep_for_use(np.array([10.0, 0.5]), np.eye(2), np.eye(2))
     >>> found.kept, found.dropped, found.values.tolist()
@@ -66,7 +74,7 @@ def keep_for_use(
     root = triangle(use_rows / np.sqrt(len(use_rows)))
     x, C = np.array(values, dtype=float), np.array(covariance, dtype=float)
     image = root @ C
-    left = list(range(len(x)))
+    left, held = list(range(len(x))), frozenset(wanted)
     dropped: list[int] = []
     bias = np.zeros(root.shape[0])
     gained = 0.0
@@ -80,6 +88,7 @@ def keep_for_use(
         gain = kappa * spread**2 - change
         small = length <= max(tolerance - float(np.linalg.norm(bias)), nothing)
         worth = np.where(small | (gain > 0.0), gain / np.maximum(spread, nothing) ** 2, -np.inf)
+        worth[[i for i, j in enumerate(left) if j in held]] = -np.inf
         best = int(np.argmax(worth))
         if not np.isfinite(worth[best]):
             break

@@ -106,9 +106,9 @@ def wanted(robot: Robot, question: Question, markers: Sequence[str], seen: Circu
     with_links = robot_with_links(robot, question) if elastic == "links" else robot
     model = ArmModel.of(with_links)
     if question.reduce:
-        from stiffarm.identifiability.rules import reduced_model, refuse_neglect
+        from stiffarm.identifiability.rules import reduced_model, refuse_waiting
 
-        refuse_neglect(question.reduce)
+        refuse_waiting(question.reduce)
         model = reduced_model(model, question.reduce)
     names = [*_elastic_names(model, elastic), *_geometric_names(model, geometry, question.observe, markers)]
     if seen.frames:

@@ -7,7 +7,10 @@
     own:a,b;a,b;...      M2: these entries only, by names of axes
     zero:PATTERN         M3: these parameters are held at zero
     tie:NAME,NAME,...    these parameters have one value
-    neglect              M3: what the noise of the readings swamps (`stiffarm identify` only: it takes readings)
+    neglect              M3: what the noise of the readings swamps
+    use:FILE             M3 for a use: what predicts the rows of a plan or path no better is held at zero
+
+The last two take readings: `stiffarm identify` follows them, after all others.
 
 Rules follow one another in their order.  ``link2=beam:x`` is for one link (a shell glob such as ``link*`` for several);
 without ``LINKS=`` a rule is for every link.
@@ -32,26 +35,35 @@ from stiffarm.identifiability.stands_for import elastic_set
 from stiffarm.model.arm_model import ArmModel
 from stiffarm.model.parameters import Parameter, ParameterSet, glob_match, select
 
-NEGLECT = "neglect"
-RULES = "symmetric beam:AXIS plane:NORMAL diagonal own:a,b;a,b zero:PATTERN tie:NAME,NAME neglect"
+NEGLECT, USE = "neglect", "use:"
+RULES = "symmetric beam:AXIS plane:NORMAL diagonal own:a,b;a,b zero:PATTERN tie:NAME,NAME neglect use:FILE"
 
 
 def reduced_model(model: ArmModel, rules: Sequence[str]) -> ArmModel:
-    """The model after some rules (`neglect` apart, which waits for readings)."""
-    asked = [rule for rule in rules if rule != NEGLECT]
+    """The model after some rules, those apart that wait for readings."""
+    asked = [rule for rule in rules if not waits(rule)]
     if not asked:
         return model
     return model.reduced(reduced_set(elastic_set(model), asked))
 
 
-def refuse_neglect(rules: Sequence[str]) -> None:
+def waits(rule: str) -> bool:
+    """Whether a rule takes readings.
+
+    >>> waits("neglect"), waits("use:job.path.csv"), waits("beam:x")
+    (True, True, False)
+    """
+    return rule == NEGLECT or rule.startswith(USE)
+
+
+def refuse_waiting(rules: Sequence[str]) -> None:
     """Before anything was read, nothing is known to be swamped."""
-    if NEGLECT in rules:
+    if any(waits(rule) for rule in rules):
         raise InputError(
             Problem(
                 "what noise swamps is known from readings",
                 column="--reduce",
-                found=NEGLECT,
+                found=" ".join(rule for rule in rules if waits(rule)),
                 allowed="here zero:PATTERN",
                 next_step="stiffarm identify --reduce neglect; a plan's classes say what will be negligible",
             )

@@ -150,7 +150,7 @@ def fit_asked(asked: Asked, data: Data, options: Options) -> Fit:
         solution = Solution(at, system.equations(at, names), iterations, solution.converged)
     told, scale = len(columns), carried.scale
     found = Fit(system, everything, names, solution, estimate, noise, selection, dropped, told, priors, errors, scale)
-    if asked.neglect:
+    if asked.neglect or asked.use:
         from stiffarm.identify.smaller import without_swamped
 
         found = without_swamped(found, data, replace(options, definite=False))

@@ -1,7 +1,8 @@
 """M3 within a fit, and a reduced fit in the parameters of the robot's own effects.
 
-M3: compliances that noise swamps are held at zero and everything is fitted again without them.  Which ones is decided
-from the readings of this fit alone, so that folds and hold-outs decide afresh from theirs.
+M3: compliances that noise swamps, or without which a stated use is predicted no worse, are held at zero and everything
+is fitted again without them.  Which ones is decided from the readings of this fit alone, so that folds and hold-outs
+decide afresh from theirs.
 
 A model with a reduction is fitted in its own unknowns r, with covariance C.  What is reported, kept in a model file and
 used for predictions are the numbers of the robot's own effects,
@@ -19,7 +20,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from stiffarm.identifiability.design import Design, design_columns
+from stiffarm.identifiability.in_use import keep_for_use
 from stiffarm.identifiability.practical import practical_class, swamped
+from stiffarm.identifiability.question import COMPENSATOR
 from stiffarm.identifiability.reductions import neglect
 from stiffarm.identify.estimate import ParameterEstimate
 from stiffarm.identify.options import Options
@@ -34,16 +38,18 @@ Floats = NDArray[np.float64]
 
 
 def without_swamped(found: Fit, data: Data, options: Options) -> Fit:
-    """The fit once more without the compliances of links that noise swamps (M3)."""
+    """The fit once more without the compliances of links that noise swamps, or that help no prediction of use (M3)."""
     from stiffarm.identify.fit import Dropped, fit_asked
 
-    asked = replace(found.asked, neglect=False)
-    weak = [i for i, name in enumerate(found.names) if name.startswith("link")]
-    if not weak:
-        return replace(found, asked=asked)
-    values = np.array([found.at.values[found.names[i]] for i in weak])
-    order, _ = swamped(values, found.estimate.covariance[np.ix_(weak, weak)], options.nu[0])
-    gone = [found.names[weak[i]] for i in order]
+    asked = replace(found.asked, neglect=False, use=())
+    reasons: dict[str, str] = {}
+    if found.asked.neglect:
+        why = f"below {options.nu[0]:g} times its standard deviation: left out, held at zero (M3)"
+        reasons |= dict.fromkeys(_swamped(found, options), why)
+    for use in found.asked.use:
+        why = "predictions where the model is used are no worse without it: left out, held at zero (M3)"
+        reasons |= dict.fromkeys(_useless(found, use), why)
+    gone = [name for name in found.names if name in reasons]
     if not gone:
         return replace(found, asked=asked)
     own = {p.name: p for p in asked.model.parameters}
@@ -55,10 +61,31 @@ def without_swamped(found: Fit, data: Data, options: Options) -> Fit:
         asked, model=smaller, names=names, priors={n: v for n, v in asked.priors.items() if n in set(names)}
     )
     fitted = fit_asked(again, data, options)
-    why = f"below {options.nu[0]:g} times its standard deviation: left out, held at zero (M3)"
     listed = replace(again, names=tuple(name for name in asked.names if name not in left))
-    dropped = (*found.dropped, *fitted.dropped, *(Dropped(name, why) for name in gone))
+    dropped = (*found.dropped, *fitted.dropped, *(Dropped(name, reasons[name]) for name in gone))
     return replace(fitted, asked=listed, dropped=dropped)
+
+
+def _swamped(found: Fit, options: Options) -> list[str]:
+    weak = [i for i, name in enumerate(found.names) if name.startswith("link")]
+    values = np.array([found.at.values[found.names[i]] for i in weak])
+    order, _ = swamped(values, found.estimate.covariance[np.ix_(weak, weak)], options.nu[0])
+    return [found.names[weak[i]] for i in order]
+
+
+def _useless(found: Fit, use: Design) -> list[str]:
+    """Compliances of links without which the deflections of a use are predicted no worse."""
+    model = found.asked.model
+    elastic = {p.name for p in model.parameters if p.elastic}
+    bent = [i for i, name in enumerate(found.names) if name in elastic and COMPENSATOR not in name]
+    names = tuple(found.names[i] for i in bent)
+    if not names:
+        return []
+    values = np.array([found.at.values[name] for name in names])
+    rows = design_columns(replace(use, pose=False), model, names, deflection=True)
+    joints = [i for i, name in enumerate(names) if not name.startswith("link")]
+    chosen = keep_for_use(values, found.estimate.covariance[np.ix_(bent, bent)], rows, wanted=joints)
+    return [names[i] for i in chosen.dropped]
 
 
 @dataclass(frozen=True, eq=False)

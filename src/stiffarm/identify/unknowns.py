@@ -14,12 +14,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from stiffarm.errors import InputError, Problem
+from stiffarm.identifiability.design import Design
 from stiffarm.identifiability.question import Question, robot_with_links
-from stiffarm.identifiability.rules import NEGLECT, reduced_model
+from stiffarm.identifiability.rules import NEGLECT, USE, reduced_model
+from stiffarm.identifiability.use_design import design_of_use
 from stiffarm.identify.nuisance import load_sigmas
 from stiffarm.identify.options import Options
 from stiffarm.measure.campaign import DEFAULT_MARKER, Campaign
 from stiffarm.measure.observe import use_measured_torque
+from stiffarm.measure.paths import read_plan_or_path
 from stiffarm.model.arm_model import ArmModel
 from stiffarm.model.chain import AXES
 from stiffarm.model.parameters import glob_match, select
@@ -41,6 +44,8 @@ class Asked:
     """Standard deviation (SI) of those with a prior."""
     neglect: bool = False
     """Whether compliances that noise swamps are left out and the others fitted again (M3)."""
+    use: tuple[Design, ...] = ()
+    """Where the model is used: compliances that predict it no better are left out (M3 for a use)."""
 
 
 def without(asked: Asked, names: Collection[str]) -> Asked:
@@ -63,7 +68,12 @@ def ask(robot: Robot, campaign: Campaign, options: Options) -> Asked:
     if campaign.load_uncertainty.shared == "campaign":  # of other loads every setup or experiment has its own
         stated = load_sigmas(campaign.load_uncertainty, ())
         sigma = {name: stated[name] for name in names if name in stated} | sigma
-    return Asked(model, names, sigma, NEGLECT in options.reduce)
+    return Asked(model, names, sigma, NEGLECT in options.reduce, _uses(robot, options))
+
+
+def _uses(robot: Robot, options: Options) -> tuple[Design, ...]:
+    files = [rule.removeprefix(USE) for rule in options.reduce if rule.startswith(USE)]
+    return tuple(design_of_use(robot, read_plan_or_path(file, robot), Question()) for file in files)
 
 
 def _with_links(robot: Robot, options: Options) -> Robot:
