@@ -32,7 +32,9 @@ def points_on(shape: str, count: int, seed: int) -> Floats:
 def case(*shapes: str, counts: int = 7, distances: tuple[tuple[int, int, float], ...] = ()) -> tuple[Campaign, Floats]:
     """A campaign and the positions (3, readings) of its touches."""
     touched = [Touched(f"T{i}", shape, counts + i) for i, shape in enumerate(shapes)]
-    campaign = touch_campaign(touched, distances=[(f"T{a}", f"T{b}", d) for a, b, d in distances])
+    campaign = touch_campaign(
+        touched, distances=[(f"T{a}", f"T{b}", d) for a, b, d in distances], sigma_distance_m=1e-5
+    )
     world = np.concatenate([points_on(t.shape, t.count, i) for i, t in enumerate(touched)]).T
     return campaign, np.concatenate([world, np.full((3, len(distances)), np.nan)], axis=1)
 
@@ -79,7 +81,7 @@ def full_least_squares(contacts: Contacts, world: Floats, by_parameter: Floats) 
                 out.append(((points - now[i]) / sigma).ravel())
         for link in targets.links:
             length = np.linalg.norm(np.atleast_1d(now[link.second] - now[link.first]))
-            out.append(np.array([(length - link.distance_m) / 1e-5]))
+            out.append(np.array([(length - link.distance_m) / link.sigma_m]))
         return np.concatenate(out)
 
     from scipy.optimize import least_squares

@@ -44,13 +44,19 @@ _Rows = tuple[tuple[float, ...], ...]
 
 
 def training_rms(found: Fit) -> float | None:
-    """Root mean square of the 3-D position residual of the fit, m."""
-    component, row = found.system.take
+    """Root mean square of the 3-D position residual of the fit, of touches about their targets, m."""
+    component, row = found.system.read
     lengths = component < 3
-    if not lengths.any():
+    squares = np.sum(found.solution.equations.residual[: len(row)][lengths] ** 2)
+    touches = found.system.contacts.rows
+    count = len(np.unique(row[lengths])) + len(touches)
+    if not count:
         return None
-    squares = np.bincount(row[lengths], found.solution.equations.residual[lengths] ** 2)
-    return float(np.sqrt(squares.sum() / len(np.unique(row[lengths]))))
+    if len(touches):
+        world = found.system.observer.expected(found.system.arm(found.at), found.at.frames).world
+        off, _ = found.system.contacts.missing(world, found.system.contacts.places(world))
+        squares += np.sum(off**2)
+    return float(np.sqrt(squares / count))
 
 
 def assemble(
@@ -73,7 +79,7 @@ def assemble(
         parameters=_parameters(found, options),
         covariance_names=full.names,
         covariance=_rows(full.covariance(found.estimate.covariance[:n, :n])),
-        scale_covariance=_rows(full.covariance(found.scale[:n, :n])) if found.errors.names else (),
+        scale_covariance=_rows(full.covariance(found.scale[:n, :n])) if found.errors.names or found.held_scale else (),
         dropped=tuple(Held(d.name, d.why) for d in found.dropped),
         setups=_setups(found),
         outliers=tuple(outliers),
@@ -89,6 +95,7 @@ def assemble(
             gap=float(min(found.selection.gap, 1e16)),
             iterations=found.solution.iterations,
             reading_m=reading_sigma(found),
+            scale_sigma=None if found.held_scale is None else found.held_scale.sigma,
             shared_errors={
                 component.name: component.sigma
                 for component in details.variance_components

@@ -23,6 +23,8 @@ MOST_TRIED = 300
 """Readings with which likely mistakes in the joints are tried."""
 CENTRE = ("payload.x", "payload.y", "payload.z")
 LEAST_MASS_KG = 1.0
+_MOST_STEPS = 4
+_NEAR_M = 1e-4
 
 
 def begin(system: System, names: Sequence[str]) -> Point:
@@ -31,10 +33,10 @@ def begin(system: System, names: Sequence[str]) -> Point:
     given = ((setup.name, given_frame(setup)) for setup in campaign.setups)
     frames_now = {name: frame for name, frame in given if frame is not None}
     values = dict(system.model.nominal)
-    placed = np.flatnonzero(~campaign.kind("deflection") & np.isfinite(campaign.readings.value[:3]).all(axis=0))
+    placed = np.flatnonzero(campaign.placed & np.isfinite(campaign.readings.value[:3]).all(axis=0))
     placed = placed[np.isin(campaign.readings.setup[placed], system.unknown_frames)]
     if not len(placed):
-        return Point(values, frames_now)
+        return _with_tool(system, Point(values, frames_now), names)
     free = [name for name in campaign.markers if f"tool.{name}.x" in set(names)]
     cloud = _cloud(system, placed, free, campaign.experiments.q)
     start = find_start(cloud)
@@ -71,6 +73,21 @@ def weighed(system: System, names: Sequence[str], start: Point) -> Point:
     at = others.index("payload.mass")
     mass = float(found[at] / length[at]) if length[at] > 0.0 else 0.0
     return Point({**start.values, "payload.mass": max(abs(mass), LEAST_MASS_KG)}, start.frames)
+
+
+def _with_tool(system: System, start: Point, names: Sequence[str]) -> Point:
+    """The point with the tool where nominal geometry makes touches scatter least; its place enters linearly."""
+    tool = [n for n in names if n.startswith("tool.") and n.endswith((".x", ".y", ".z"))]
+    if not tool or not len(system.contacts):
+        return start
+    for _ in range(_MOST_STEPS):
+        equations = system.equations(start, tool)
+        rows, right = equations.columns, equations.residual
+        step: Floats = np.asarray(np.linalg.lstsq(rows, right, rcond=1e-6)[0])
+        start = system.moved(start, tool, step)
+        if np.abs(step).max() < _NEAR_M:
+            break
+    return start
 
 
 def _cloud(system: System, rows: NDArray[np.int64], free: Sequence[str], q: Floats) -> Cloud:

@@ -23,7 +23,7 @@ from stiffarm.errors import InputError
 from stiffarm.identify.data import Data, campaign_of, part_of
 from stiffarm.identify.fit import fit_asked
 from stiffarm.identify.holdout import Split, configurations, folds
-from stiffarm.identify.judge import position_errors
+from stiffarm.identify.judge import judged_rows, position_errors
 from stiffarm.identify.options import Options
 from stiffarm.identify.unknowns import Asked, ask
 from stiffarm.model.parameters import glob_match
@@ -100,7 +100,7 @@ def _patterns(robot: Robot, asked: Asked, options: Options) -> tuple[str, ...]:
 
 def _can_be_judged(data: Data, options: Options) -> bool:
     campaign = campaign_of(data)
-    direct = campaign.kind("position") | campaign.kind("pose")
+    direct = ~campaign.kind("deflection")
     judged = options.holdout is not None or options.folds != 0
     judged = judged and len(np.unique(configurations(campaign))) >= LEAST
     return judged and bool(direct.all()) and len(campaign.readings) <= MOST_READINGS
@@ -112,10 +112,11 @@ def _errors(asked: Asked, data: Data, options: Options, splits: Sequence[Split])
     code = configurations(campaign_of(data))
     errors, codes = [], []
     for split in splits:
-        found = fit_asked(asked, part_of(data, ~split.judged), quick)
+        training = part_of(data, ~split.judged)
+        found = fit_asked(asked, training, quick)
         judged = part_of(data, split.judged).campaign
-        errors.append(position_errors(found.at, asked, judged, options))
-        codes.append(code[split.judged][np.isfinite(judged.readings.value[:3]).any(axis=0)])
+        errors.append(position_errors(found.at, asked, judged, options, training.campaign))
+        codes.append(code[split.judged][judged_rows(judged)])
     return np.concatenate(errors), np.concatenate(codes)
 
 

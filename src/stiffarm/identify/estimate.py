@@ -92,6 +92,8 @@ class FitSummary:
     """Standard deviation of the 3-D error of one reading, m."""
     shared_errors: Mapping[str, float] = field(default_factory=dict)
     """Standard deviations (m, rad) of the translations and rotations that readings share, by name."""
+    scale_sigma: float | None = None
+    """Standard deviation of the scale of all lengths when nothing measured tells it and it is held; else None."""
 
 
 @dataclass(frozen=True)
@@ -227,7 +229,8 @@ class Estimate:
     verdict: Verdict
     provenance: Provenance
     scale_covariance: tuple[Numbers, ...] = ()
-    """The part of `covariance` that is due to loads which are not exactly known; empty when that was not stated."""
+    """The part of `covariance` that is due to loads which are not exactly known and to a scale of lengths that is held;
+    empty when there is neither."""
     notes: tuple[str, ...] = ()
     """What the user should know of this fit, in sentences."""
     errors: ErrorModel | None = None

@@ -55,9 +55,12 @@ def split(campaign: Campaign, rule: str, seed: int) -> Split:
 
 
 def folds(campaign: Campaign, number: int | str, seed: int) -> Iterator[Split]:
-    """Random folds of configurations; ``each`` leaves one configuration out at a time."""
-    code = configurations(campaign)
-    distinct = np.unique(code)
+    """Random folds of configurations; ``each`` leaves one configuration out at a time.
+
+    Known distances are what a fit goes by and nothing to judge it by: they are never left out.
+    """
+    code = np.where(campaign.kind("distance"), -1, configurations(campaign))
+    distinct = np.setdiff1d(code, [-1])
     shuffled = np.random.default_rng(seed).permutation(distinct)
     count = len(distinct) if number == "each" else min(int(number), len(distinct))
     if count < 2:
@@ -75,8 +78,8 @@ def _share(campaign: Campaign, value: str, seed: int) -> Mask:
         raise InputError(
             Problem("the share to hold out is not between 0 and 1", column="--holdout", found=value, allowed="0.3")
         )
-    code = configurations(campaign)
-    distinct = np.random.default_rng(seed).permutation(np.unique(code))
+    code = np.where(campaign.kind("distance"), -1, configurations(campaign))
+    distinct = np.random.default_rng(seed).permutation(np.setdiff1d(code, [-1]))
     return np.isin(code, distinct[: max(1, round(share * len(distinct)))])
 
 

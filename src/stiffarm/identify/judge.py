@@ -21,10 +21,12 @@ from stiffarm.identify.holdout import Split, folds, split
 from stiffarm.identify.nonlinear import solve
 from stiffarm.identify.options import Options
 from stiffarm.identify.remains import quantiles
+from stiffarm.identify.scale import scale_sentence
 from stiffarm.identify.start import Cloud, find_start
 from stiffarm.identify.system import Point, System
 from stiffarm.identify.unknowns import Asked
 from stiffarm.measure.campaign import Campaign
+from stiffarm.measure.contacts import Contacts
 from stiffarm.measure.observe import expected
 from stiffarm.measure.subset import with_readings
 from stiffarm.robot.placement import vector_from_rotation
@@ -85,6 +87,7 @@ def rms(errors: Floats) -> float:
 
 def _judged(asked: Asked, data: Data, options: Options, one: Split) -> Errors | None:
     train, test = part_of(data, ~one.judged), part_of(data, one.judged).campaign
+    fitted = train.campaign
     plain = replace(options, estimator="wls") if options.estimator in (None, "honest", "bootstrap") else options
     try:
         found = fit_asked(asked, train, plain)
@@ -95,9 +98,11 @@ def _judged(asked: Asked, data: Data, options: Options, one: Split) -> Errors | 
     geometry = None
     rigid = rigid_part(asked)
     if rigid is not None and rigid.names != tool.names:
-        geometry = position_errors(fit_asked(rigid, train, plain).at, asked, test, options)
+        geometry = position_errors(fit_asked(rigid, train, plain).at, asked, test, options, fitted)
     return Errors(
-        position_errors(found.at, asked, test, options), position_errors(nominal, asked, test, options), geometry
+        position_errors(found.at, asked, test, options, fitted),
+        position_errors(nominal, asked, test, options, fitted),
+        geometry,
     )
 
 
@@ -151,15 +156,50 @@ def _fit_or_start(asked: Asked, data: Data, options: Options) -> Point:
     return fit_asked(asked, data, options).at
 
 
-def position_errors(at: Point, asked: Asked, campaign: Campaign, options: Options) -> Floats:
-    """3-D error (m) of each reading of a position or a deflection; unknown setups get their own frame first."""
+def position_errors(
+    at: Point, asked: Asked, campaign: Campaign, options: Options, fitted: Campaign | None = None
+) -> Floats:
+    """3-D error (m) of each reading of a position or a deflection, and of each touch.
+
+    Unknown setups get their own frame first.  A touch is off by its distance from what it touches: a target is where
+    the touches of ``fitted`` put it, or when these do not touch it, where the touches judged do.
+    """
     system = System(asked.model, campaign, options.loads)
     placed = with_frames(system, at)
-    value = expected(system.arm(placed), campaign, placed.frames, options.loads).value
+    found = system.observer.expected(system.arm(placed), placed.frames)
+    lengths, _ = length_errors(campaign, found.value)
+    if not len(system.contacts.rows):
+        return lengths
+    place = system.contacts.places(found.world)
+    if fitted is not None:
+        before = System(asked.model, fitted, options.loads)
+        known = places_by_name(before, at)
+        for i, target in enumerate(system.contacts.targets.targets):
+            place[i] = known.get(target.name, place[i])
+    off, _ = system.contacts.missing(found.world, place)
+    return np.concatenate([lengths, np.linalg.norm(off, axis=1)])
+
+
+def judged_rows(campaign: Campaign) -> NDArray[np.int64]:
+    """The readings whose errors `position_errors` states, in its order."""
+    lengths = np.flatnonzero(np.isfinite(campaign.readings.value[:3]).any(axis=0))
+    return np.concatenate([lengths, Contacts(campaign).rows])
+
+
+def length_errors(campaign: Campaign, value: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """Length (m) of what was read less ``value`` (6, readings) where any of x y z was read, and those readings."""
     rest = campaign.readings.value[:3] - value[:3]
     seen = np.isfinite(rest)
-    used = seen.any(axis=0)
-    return np.asarray(np.sqrt(np.sum(np.where(seen, rest, 0.0) ** 2, axis=0))[used])
+    used = np.flatnonzero(seen.any(axis=0))
+    return np.asarray(np.sqrt(np.sum(np.where(seen, rest, 0.0) ** 2, axis=0))[used]), used
+
+
+def places_by_name(system: System, at: Point) -> dict[str, Floats]:
+    """Where each target of a system is for the arm at a point, as `stiffarm.measure.contacts` has it."""
+    world = system.observer.expected(system.arm(at), at.frames).world
+    contacts = system.contacts
+    names = [target.name for target in contacts.targets.targets]
+    return dict(zip(names, contacts.places(world), strict=True))
 
 
 def with_frames(system: System, at: Point) -> Point:
@@ -168,7 +208,7 @@ def with_frames(system: System, at: Point) -> Point:
     if not missing:
         return at
     campaign = system.campaign
-    rows = np.isin(campaign.readings.setup, missing) & ~campaign.kind("deflection")
+    rows = np.isin(campaign.readings.setup, missing) & campaign.placed
     own = with_readings(campaign, rows)
     part = System(system.model, own, system.loads)
     world = expected(system.arm(at), own, None, system.loads).world
@@ -188,7 +228,14 @@ def with_frames(system: System, at: Point) -> Point:
 
 
 def verdict(found: Fit, holdout: Holdout | None, training_rms_m: float | None) -> Verdict:
-    """Usable or not, in words."""
+    """Usable or not, in words; what is not known of the scale stands first."""
+    answer = _verdict(found, holdout, training_rms_m)
+    if found.held_scale is None:
+        return answer
+    return Verdict(answer.usable, (scale_sentence(found.held_scale), *answer.reasons))
+
+
+def _verdict(found: Fit, holdout: Holdout | None, training_rms_m: float | None) -> Verdict:
     if holdout is None:
         return Verdict(False, ("no readings were kept back, so nothing says how well the model predicts",))
     bad: list[str] = []

@@ -23,6 +23,10 @@ from stiffarm.identify.system import System
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+LEAST_SPREAD = 1e-15
+"""Of white rows that fit exactly."""
+TOUCH_AXIS = 6
+"""Stands for the axis of rows of touches, which are of none."""
 SAME_DESIGN = 1e-3
 """Relative difference up to which two whitened rows count as repeats: repeats may differ slightly in their joints."""
 
@@ -36,7 +40,9 @@ def unlabelled_problem(solution: Solution, names: Sequence[str], noise: RowNoise
     design, right, sigma = solution.equations.columns, solution.equations.residual, noise.sigma
     if noise.whitening.mixes:
         design, right, sigma = noise.whiten(design), noise.whiten(right), np.ones(len(right))
-    return LinearProblem(design, right, sigma, prior=_prior(solution, names, priors, design.shape[1]))
+    spread = 1.0 if priors.scale is None else _spread(noise, solution)
+    prior = _prior(solution, names, priors, design / (sigma * spread)[:, None])
+    return LinearProblem(design, right, sigma * spread, prior=prior)
 
 
 def linear_problem(
@@ -48,16 +54,24 @@ def linear_problem(
     configuration = readings.experiment[row] * (len(system.campaign.setups) + 1) + readings.setup[row]
     same = np.stack([configuration, readings.marker[row], readings.kind[row], component])
     replicate = np.unique(same, axis=1, return_inverse=True)[1].reshape(-1)
+    touching = system.touching
+    if touching.any():  # rows of independent errors, of no one configuration or axis
+        own = np.arange(np.count_nonzero(touching))
+        replicate[touching] = replicate.max() + 1 + own
+        configuration[touching] = configuration.max() + 1 + own
+        component = np.where(touching, TOUCH_AXIS, component)
     design = solution.equations.columns
-    prior = _prior(solution, names, priors, design.shape[1])
+    # a held scale is firm beside the rows, which therefore stand at their own size
+    spread = 1.0 if priors.scale is None else _spread(noise, solution)
+    prior = _prior(solution, names, priors, noise.whiten(design) / spread)
     labels = (*names, *system.frame_names)
-    shared = _shared(system, component, row, configuration)
+    shared = () if touching.all() else _shared(system, component, row, configuration)
     if not noise.whitening.mixes:
         return LinearProblem(
             A=design,
             y=solution.equations.residual,
-            sigma=noise.sigma,
-            configuration=configuration,
+            sigma=noise.sigma * spread,
+            configuration=None if touching.all() else configuration,
             axis=component,
             replicate=replicate,
             shared=shared,
@@ -69,7 +83,7 @@ def linear_problem(
     return LinearProblem(
         A=white,
         y=noise.whiten(solution.equations.residual),
-        sigma=np.ones(len(white)),
+        sigma=np.full(len(white), spread),
         configuration=joined,
         axis=component,
         replicate=_still_repeats(replicate, white),
@@ -84,15 +98,29 @@ def rows_of_problem(noise: RowNoise, columns: Floats) -> Floats:
     return noise.whiten(columns) if noise.whitening.mixes else columns
 
 
-def _prior(solution: Solution, names: Sequence[str], priors: PriorRows, parameters: int) -> Prior | None:
-    if not priors.index:
-        return None
-    factor = np.zeros((len(priors.index), parameters))
-    factor[range(len(priors.index)), priors.index] = 1.0 / priors.sigma
+def _spread(noise: RowNoise, solution: Solution) -> float:
+    """Standard deviation of white rows: one when it was stated, else as they were left."""
+    if noise.known:
+        return 1.0
+    return max(float(np.sqrt(np.mean(noise.whiten(solution.equations.residual) ** 2))), LEAST_SPREAD)
+
+
+def _prior(solution: Solution, names: Sequence[str], priors: PriorRows, white: Floats) -> Prior | None:
+    """What is known before the data, as corrections at the solution; a scale that is held stays where it is."""
+    parameters = white.shape[1]
     mean = np.zeros(parameters)
-    here = np.array([solution.at.values[names[i]] for i in priors.index])
-    mean[list(priors.index)] = priors.mean - here
-    return Prior(mean, factor)
+    factor = np.zeros((len(priors.index), parameters))
+    if priors.index:
+        factor[range(len(priors.index)), priors.index] = 1.0 / priors.sigma
+        here = np.array([solution.at.values[names[i]] for i in priors.index])
+        mean[list(priors.index)] = priors.mean - here
+    if priors.scale is not None:
+        factor = np.vstack([factor, priors.scale.held_row(white)])
+        lengths = priors.scale.row != 0.0  # whose corrections are zero by nature
+        mean[: len(names)][lengths] = [
+            -solution.at.values[name] for name, is_one in zip(names, lengths, strict=True) if is_one
+        ]
+    return Prior(mean, factor) if len(factor) else None
 
 
 def _still_repeats(replicate: Ints, white: Floats) -> Ints:
@@ -120,16 +148,17 @@ def _whitened(effect: SharedEffect, noise: RowNoise, joined: Ints) -> SharedEffe
 
 def _shared(system: System, component: Ints, row: Ints, configuration: Ints) -> tuple[SharedEffect, ...]:
     """Translation and rotation of the tool common to all lengths of a configuration; none when angles are read."""
-    if (component >= 3).any():
+    direction = np.vstack([np.eye(3), np.zeros((TOUCH_AXIS - 2, 3))])[component]
+    if ((component >= 3) & (component < TOUCH_AXIS)).any():
         return ()
     readings = system.campaign.readings
     where = np.nan_to_num(readings.value[:3, row].T)
     if system.campaign.kind("deflection").any():
         _unloaded_places(system, row, where)
-    effects = rigid_effects("configuration", np.eye(3)[component], where, configuration)
+    effects = rigid_effects("configuration", direction, where, configuration)
     if (readings.visit >= 0).any():
         visit = configuration * (len(system.campaign.visits) + 1) + readings.visit[row] + 1
-        effects = (*effects, *rigid_effects("visit", np.eye(3)[component], where, visit))
+        effects = (*effects, *rigid_effects("visit", direction, where, visit))
     return effects
 
 

@@ -68,6 +68,7 @@ def document(estimate: Estimate) -> dict[str, Any]:
             "gap": _finite(e.fit.gap),
             "iterations": e.fit.iterations,
             "reading[m]": _finite(e.fit.reading_m),
+            "scale_sigma": _finite(e.fit.scale_sigma),
             "shared_errors": dict(e.fit.shared_errors),
         },
         "domain": {
@@ -183,6 +184,7 @@ def estimate_of(data: Mapping[str, Any]) -> Estimate:
             fit.get("iterations", 0),
             fit.get("reading[m]"),
             fit.get("shared_errors", {}),
+            fit.get("scale_sigma"),
         ),
         domain=Domain(
             _ranges(domain.get("joints")),

@@ -10,6 +10,8 @@ rotation of a stop when ``[shared]`` states them.  A load uncertain by experimen
 together with the parameters by repeating the fit.  Differences still share their unloaded reading: that part of the
 covariance is relative.  Shared errors and loads that are stated are absolute: they count for more as the scale falls.
 With w the white residuals of n rows and p unknowns the scale s goes to s sqrt(w'w / (n - p)) until w'w = n - p.
+
+Touches have a scale of their own, stated or not, beside whatever an instrument read (`stiffarm.measure.contacts`).
 """
 
 from __future__ import annotations
@@ -35,6 +37,8 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+STATED, LENGTH, ANGLE, TOUCH = -1, 0, 1, 2
+"""What the standard deviation of a scalar goes with."""
 UNIT = Isotropic(1.0, 1.0)
 """Stands for an instrument nobody stated: what matters is what readings have in common."""
 
@@ -46,6 +50,8 @@ class RowNoise:
     sigma: Floats
     """(scalars,) own standard deviation."""
     known: bool
+    scale: Ints
+    """(scalars,) what its standard deviation goes with: `STATED`, or the residuals of lengths, angles or touches."""
     angular: NDArray[np.bool_]
     """(scalars,) whether the scalar is an angle."""
     own: tuple[OwnBlocks, ...] = ()
@@ -74,8 +80,8 @@ class RowNoise:
 
     @property
     def mixed(self) -> bool:
-        """Whether the ratio of lengths to angles is still to be found."""
-        return not self.known and bool(self.angular.any()) and not self.angular.all()
+        """Whether the ratio of lengths, angles and touches is still to be found."""
+        return not self.known and bool(np.ptp(self.scale) > 0)
 
     @property
     def unsettled(self) -> bool:
@@ -85,10 +91,37 @@ class RowNoise:
 
 def assumed_noise(system: System, at: Point) -> RowNoise:
     """What the campaign states of its errors, seen from a first point; ones when it states nothing."""
-    component, row = system.take
-    campaign, angular = system.campaign, component >= 3
+    read = _assumed_of_read(system, at)
+    contacts, n = system.contacts, len(system) - len(system.read[0])
+    if not n:
+        return read
+    own = contacts.scale_m if contacts.stated else 1.0
+    code = STATED if contacts.stated else TOUCH
+    known = contacts.stated and (read.known or not len(read.sigma))
+    sigma, scale = np.append(read.sigma, np.full(n, own)), np.append(read.scale, np.full(n, code))
+    both = replace(read, sigma=sigma, known=known, scale=scale, angular=np.append(read.angular, np.zeros(n, bool)))
+    return replace(both, relative=_longer(read.relative, n), absolute=_longer(read.absolute, n))
+
+
+def _longer(columns: csr_array | None, rows: int) -> csr_array | None:
+    """The same columns with further rows that they do not enter."""
+    if columns is None:
+        return None
+    from scipy.sparse import csr_array
+
+    shape = (columns.shape[0] + rows, columns.shape[1])
+    return csr_array((columns.data, columns.indices, np.append(columns.indptr, [columns.nnz] * rows)), shape=shape)
+
+
+def _assumed_of_read(system: System, at: Point) -> RowNoise:
+    """The noise of what an instrument read, touches left out."""
+    component, row = system.read
+    campaign = system.campaign
+    scale = np.where(component >= 3, ANGLE, LENGTH)
     resolved = system.rows
-    plain = RowNoise(np.ones(len(row)), False, angular)
+    plain = RowNoise(np.ones(len(row)), False, scale, component >= 3)
+    if not len(row):
+        return plain
     subtracts = bool((resolved.subtracted >= 0).any())
     stated = campaign.instrument is not None or bool(np.isfinite(campaign.readings.sigma).any())
     if not (stated or subtracts or campaign.shared != SharedError()):
@@ -99,20 +132,24 @@ def assumed_noise(system: System, at: Point) -> RowNoise:
     variance = diagonal[component, row]
     if np.all(variance > 0):
         own = _own_blocks(system, noise)
-        return RowNoise(np.sqrt(variance), True, angular, own, absolute=_columns(system, noise.shared))
+        stated_all = np.full_like(scale, STATED)
+        return RowNoise(
+            np.sqrt(variance), True, stated_all, component >= 3, own, absolute=_columns(system, noise.shared)
+        )
     unloaded = _relative(system, resolved, points) if subtracts else None
     stops = tuple(effect for effect in noise.shared if effect.name in ("translation", "rotation"))
     return replace(plain, relative=unloaded, absolute=_columns(system, stops))
 
 
 def rescaled(noise: RowNoise, residual: Floats, unknowns: int = 0) -> RowNoise:
-    """Lengths and angles each at the scale of their own residuals; unchanged when nothing depends on it."""
+    """Lengths, angles and touches each at the scale of their own residuals; unchanged when nothing depends on it."""
     if not (noise.mixed or noise.unsettled):
         return noise
     lost = unknowns / len(residual) if noise.unsettled else 0.0
     white = noise.whiten(residual)
     sigma = noise.sigma.copy()
-    for part in (noise.angular, ~noise.angular):
+    for code in (LENGTH, ANGLE, TOUCH):
+        part = noise.scale == code
         if part.any():
             factor = float(np.sqrt(np.mean(white[part] ** 2) / max(1.0 - lost, 0.05)))
             sigma[part] = np.maximum(sigma[part] * factor, 1e-12)
@@ -175,8 +212,8 @@ def _own_blocks(system: System, noise: Noise) -> tuple[OwnBlocks, ...]:
 
 
 def scalar_numbers(system: System) -> Ints:
-    """(6, readings) place of each number among the scalars, -1 when it was not read."""
-    component, row = system.take
+    """(6, readings) place of each number an instrument read among the scalars, -1 when it was not read."""
+    component, row = system.read
     number = np.full((6, len(system.campaign.readings)), -1, dtype=np.int64)
     number[component, row] = np.arange(len(row))
     return number
@@ -200,7 +237,7 @@ def _columns(system: System, shared: Sequence[SharedNoise]) -> csr_array | None:
         values.append(effect.sigma * effect.columns[used])
         start += k * (int(effect.group.max(initial=-1)) + 1)
     entries = (np.concatenate(values), (np.concatenate(rows), np.concatenate(errors)))
-    return csr_array(entries, shape=(len(system), start))
+    return csr_array(entries, shape=(len(system.read[0]), start))
 
 
 def _relative(system: System, resolved: Resolved, points: SeenPoints) -> csr_array | None:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiffarm.errors import InputError
+from stiffarm.identify.scale import Scale
 from stiffarm.identify.system import Equations, Point, System
 
 Floats = NDArray[np.float64]
@@ -44,6 +45,8 @@ class PriorRows:
     index: tuple[int, ...]
     mean: Floats
     sigma: Floats
+    scale: Scale | None = None
+    """A scale of lengths that stays where it starts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +127,8 @@ def _augmented(
     equations: Equations, whiten: Whiten, priors: PriorRows | None, at: Point, names: Sequence[str]
 ) -> tuple[Floats, Floats]:
     rows, right = whiten(equations.columns), whiten(equations.residual)
+    if priors is not None and priors.scale is not None:  # a step that keeps the scale keeps the criterion
+        rows, right = np.vstack([rows, priors.scale.held_row(rows)]), np.append(right, 0.0)
     if priors is None or not len(priors.index):
         return rows, right
     extra = np.zeros((len(priors.index), rows.shape[1]))

@@ -39,7 +39,8 @@ Floats = NDArray[np.float64]
 
 def without_swamped(found: Fit, data: Data, options: Options) -> Fit:
     """The fit once more without the compliances of links that noise swamps, or that help no prediction of use (M3)."""
-    from stiffarm.identify.fit import Dropped, fit_asked
+    from stiffarm.identify.choose import Dropped
+    from stiffarm.identify.fit import fit_asked
 
     asked = replace(found.asked, neglect=False, use=())
     reasons: dict[str, str] = {}

@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiffarm.identifiability.selection import Selection
-from stiffarm.identify.fit import Dropped, keep, priors_of, told_by_load
+from stiffarm.identify.choose import Dropped, keep, told_by_load
+from stiffarm.identify.fit import priors_of
 from stiffarm.identify.noise import RowNoise, assumed_noise
 from stiffarm.identify.nonlinear import SAFETY, STEP_DONE, damping
 from stiffarm.identify.nuisance import experiment_loads, nuisance_of

@@ -1,6 +1,7 @@
 """A campaign as scalar equations in the parameters and the setup frames, with exact derivatives.
 
-Each finite number that was read is one equation  read - expected(x) = error.  Unknown are the selected
+Each finite number that was read is one equation  read - expected(x) = error.  Touches follow them, with what was
+touched taken out of their equations already (`stiffarm.measure.contacts`).  Unknown are the selected
 parameters and, for every setup whose frame is not given, six increments of its frame: a reading r of the setup
 moves by
 
@@ -21,6 +22,8 @@ from numpy.typing import NDArray
 
 from stiffarm.identify.data import resolved_of
 from stiffarm.measure.campaign import OBSERVATIONS, Campaign
+from stiffarm.measure.contact_rows import ContactRows
+from stiffarm.measure.contacts import UNKNOWN_SCATTER_M, Contacts
 from stiffarm.measure.observe import DIRECT, Observer, given_frame, residual
 from stiffarm.measure.references import Resolved
 from stiffarm.model.arm_model import Arm, ArmModel
@@ -59,10 +62,19 @@ class System:
     loads: str = "torque"
     resolved: Resolved | None = None
     """Where the campaign's rows come from, when some of them are differences of readings."""
+    touch_m: float = UNKNOWN_SCATTER_M
+    """Standard deviation of touches that state none, beside known distances."""
 
     @cached_property
     def take(self) -> tuple[Ints, Ints]:
-        """Component (0..5) and reading of each scalar: a reading's components stand together."""
+        """Component (0..5) and reading of each scalar: a reading's components stand together, touches at the end."""
+        component, row = self.read
+        touched, at = self.contacts.labels
+        return np.concatenate([component, touched]), np.concatenate([row, at])
+
+    @cached_property
+    def read(self) -> tuple[Ints, Ints]:
+        """The part of `take` that an instrument read."""
         readings = self.campaign.readings
         direct = np.isin(readings.kind, [OBSERVATIONS.index(kind) for kind in DIRECT])
         finite = np.isfinite(readings.value) & direct
@@ -70,6 +82,16 @@ class System:
         finite[3:, positions] = False
         row, component = np.nonzero(finite.T)
         return component, row
+
+    @cached_property
+    def contacts(self) -> Contacts:
+        """What was touched."""
+        return Contacts(self.campaign, self.touch_m)
+
+    @property
+    def touching(self) -> NDArray[np.bool_]:
+        """(scalars,) which are of touches."""
+        return np.arange(len(self)) >= len(self.read[0])
 
     @property
     def rows(self) -> Resolved:
@@ -82,8 +104,7 @@ class System:
     @cached_property
     def unknown_frames(self) -> tuple[int, ...]:
         """Setups whose frame is to be found: those with positions or poses and no frame in the campaign file."""
-        placed = ~self.campaign.kind("deflection")
-        used = set(np.unique(self.campaign.readings.setup[placed]).tolist())
+        used = set(np.unique(self.campaign.readings.setup[self.campaign.placed]).tolist())
         return tuple(i for i, s in enumerate(self.campaign.setups) if i in used and given_frame(s) is None)
 
     @cached_property
@@ -92,7 +113,7 @@ class System:
         readings = self.campaign.readings
         centres = np.zeros((3, len(self.campaign.setups)))
         for i in self.unknown_frames:
-            rows = (readings.setup == i) & ~self.campaign.kind("deflection")
+            rows = (readings.setup == i) & self.campaign.placed
             centres[:, i] = np.nan_to_num(np.nanmean(readings.value[:3, rows], axis=1))
         return centres
 
@@ -116,13 +137,16 @@ class System:
 
     def residual(self, at: Point) -> Floats:
         """Read minus expected, one number per scalar."""
-        component, row = self.take
-        value = self.observer.expected(self.arm(at), at.frames).value
-        return np.asarray(residual(self.campaign, value)[component, row])
+        component, row = self.read
+        found = self.observer.expected(self.arm(at), at.frames)
+        read = residual(self.campaign, found.value)[component, row]
+        if not len(self.contacts):
+            return np.asarray(read)
+        return np.concatenate([read, ContactRows(self.contacts, found.world).residual])
 
     def equations(self, at: Point, names: Sequence[str]) -> Equations:
         """Residuals and derivatives by the named parameters, then by the frames."""
-        component, row = self.take
+        component, row = self.read
         found, columns = self.observer.with_columns(self.arm(at), names, at.frames)
         rest = residual(self.campaign, found.value)
         if self.unknown_frames:
@@ -131,7 +155,12 @@ class System:
         if len(poses):
             turn = np.nan_to_num(rest[3:, poses])
             columns[:, 3:, poses] = inverse_right_jacobian(turn, columns[:, 3:, poses])
-        return Equations(np.asarray(rest[component, row]), np.ascontiguousarray(columns[:, component, row].T))
+        read = Equations(np.asarray(rest[component, row]), np.ascontiguousarray(columns[:, component, row].T))
+        if not len(self.contacts):
+            return read
+        touched = ContactRows(self.contacts, found.world)
+        rows = touched.columns(columns[:, :3])
+        return Equations(np.concatenate([read.residual, touched.residual]), np.concatenate([read.columns, rows]))
 
     @cached_property
     def _poses(self) -> Ints:
@@ -150,8 +179,8 @@ class System:
     @cached_property
     def _rows_of_frames(self) -> tuple[Ints, ...]:
         """Readings that each unknown frame moves."""
-        placed = ~self.campaign.kind("deflection")
-        return tuple(np.flatnonzero((self.campaign.readings.setup == s) & placed) for s in self.unknown_frames)
+        setup, placed = self.campaign.readings.setup, self.campaign.placed
+        return tuple(np.flatnonzero((setup == s) & placed) for s in self.unknown_frames)
 
     def moved(self, at: Point, names: Sequence[str], step: Floats) -> Point:
         """The point after a step in the named parameters and the frames."""

@@ -156,7 +156,7 @@ def _elastic(model: ArmModel, campaign: Campaign, options: Options) -> list[str]
 
 
 def _geometry(model: ArmModel, campaign: Campaign, options: Options) -> list[str]:
-    placed = ~campaign.kind("deflection")
+    placed = ~(campaign.kind("deflection") | campaign.kind("distance"))
     choice = options.geometry or ("full" if placed.any() else "none")
     if choice == "none":
         return []

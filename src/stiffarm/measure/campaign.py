@@ -197,3 +197,8 @@ class Campaign:
     def kind(self, name: str) -> NDArray[np.bool_]:
         """Which readings are of the named observation kind."""
         return np.asarray(self.readings.kind == OBSERVATIONS.index(name))
+
+    @property
+    def placed(self) -> NDArray[np.bool_]:
+        """Which readings say where a marker is in the frame of their setup: positions and poses."""
+        return self.kind("position") | self.kind("pose")

@@ -49,21 +49,24 @@ class Contacts:
     @cached_property
     def stated(self) -> bool:
         """Whether every touch has a standard deviation, its own or the instrument's."""
-        rows = np.concatenate([t.rows for t in self.targets.targets]) if len(self.targets) else np.zeros(0, np.int64)
-        return bool(np.isfinite(_stated_sigma(self.campaign)[:, rows]).all())
+        return bool(np.isfinite(_stated_sigma(self.campaign)[:, self.rows]).all())
 
     @cached_property
     def sigma_m(self) -> Floats:
-        """(3, readings) standard deviation of the touched position along each axis of the world."""
-        return np.where(np.isfinite(found := _stated_sigma(self.campaign)), found, self.unstated_m)
+        """(3, readings) standard deviation of the touched position along each axis of the world.
+
+        What the readings of a stop share is part of it: a touch is a stop of its own.
+        """
+        found = _stated_sigma(self.campaign)
+        stop = self.campaign.shared.translation_m
+        return np.where(np.isfinite(found), np.sqrt(found**2 + stop**2), self.unstated_m)
 
     @cached_property
     def scale_m(self) -> float:
         """Standard deviation of every equation: root mean square over the touches."""
         if not len(self.targets):
             return self.unstated_m
-        rows = np.concatenate([t.rows for t in self.targets.targets])
-        return float(np.sqrt(np.mean(self.sigma_m[:, rows] ** 2)))
+        return float(np.sqrt(np.mean(self.sigma_m[:, self.rows] ** 2)))
 
     @property
     def labels(self) -> tuple[Ints, Ints]:
@@ -91,18 +94,33 @@ class Contacts:
             settle(self, group, world_m, place)
         return place
 
-    def off_target(self, world_m: Floats, place: Floats) -> tuple[Ints, Floats]:
-        """Touching readings, and how far (m) the marker is from the point, plane or sphere it is said to touch."""
-        targets = self.targets.targets
-        rows = np.concatenate([t.rows for t in targets]) if targets else np.zeros(0, dtype=np.int64)
-        off = [np.zeros(0)]
-        for target, here in zip(targets, place, strict=True):
+    @cached_property
+    def rows(self) -> Ints:
+        """All readings that touch something, target by target."""
+        every = [target.rows for target in self.targets.targets]
+        return np.concatenate(every) if every else np.zeros(0, dtype=np.int64)
+
+    def missing(self, world_m: Floats, place: Floats) -> tuple[Floats, Floats]:
+        """How far each of `rows` is from what it touches, and along what it could be told.
+
+        The first (rows, 3) is the vector (m) from the marker to the nearest point of the target; the second
+        (rows, 3, 3) projects on the directions in which the contact says anything: all for a point, the normal for a
+        surface.
+        """
+        vectors, onto = [np.zeros((0, 3))], [np.zeros((0, 3, 3))]
+        for target, here in zip(self.targets.targets, place, strict=True):
             points = world_m.T[target.rows]
             if target.shape == "touch":
-                off.append(np.linalg.norm(touch.residual(points, here[:3]), axis=1))
+                vectors.append(touch.residual(points, here[:3]))
+                onto.append(np.broadcast_to(np.eye(3), (len(points), 3, 3)))
+                continue
+            if target.shape == "plane":
+                rest, along = plane.residual(points, here), plane.jacobian(points, here)[0]
             else:
-                off.append(np.abs((plane if target.shape == "plane" else sphere).residual(points, here)))
-        return rows, np.concatenate(off)
+                rest, along = sphere.residual(points, here), sphere.jacobian(points, here, False)[0]
+            vectors.append(rest[:, None] * along)
+            onto.append(along[:, :, None] * along[:, None, :])
+        return np.concatenate(vectors), np.concatenate(onto)
 
     # -- how the rows are sorted -------------------------------------------------------------------
 

@@ -3,7 +3,8 @@
     points, centres of spheres   expected |c_2 - c_1|    derivative by c_2: u, by c_1: -u
     parallel planes              expected |d_2 - d_1|    derivative by d_2: sign, by d_1: -sign
 
-It moves with the targets only, never with the arm itself: it is what gives touches a scale.
+It moves with the targets only, never with the arm itself: it is what gives touches a scale.  Without a standard
+deviation of its own it counts as much as one coordinate of a touch: the ends of what is touched are found no better.
 """
 
 from __future__ import annotations
@@ -12,9 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
-
-SIGMA_M = 1e-5
-"""Standard deviation (m) of a distance or radius whose own is not stated: that of an ordinary calibrated artefact."""
 
 
 def between_points(first_m: Floats, second_m: Floats, read_m: float) -> tuple[float, Floats]:

@@ -86,7 +86,7 @@ def heads_of(contacts: Contacts, group: Group, world_m: Floats, place: Floats) -
         row = np.zeros((1, count))
         row[0, columns[link.first]] += by_first
         row[0, columns[link.second]] += by_second
-        weight = contacts.scale_m / (link.sigma_m if np.isfinite(link.sigma_m) else distance.SIGMA_M)
+        weight = contacts.scale_m / link.sigma_m if np.isfinite(link.sigma_m) else 1.0
         nuisance.append(weight * row)
         right.append(np.array([weight * rest_m]))
     return np.concatenate(nuisance), np.concatenate(right)
