@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from paper_004 import DH_NAMES, MODEL, PAPER_33, ROBOT, touches, true_values
+from paper_004 import DH_NAMES, MODEL, PAPER_33, POINTS, ROBOT, touches, true_values
 from stiffarm.identify.api import identify
 from stiffarm.identify.fit import Fit, fit
 from stiffarm.identify.model_file import document, estimate_of
 from stiffarm.identify.options import Options
+from stiffarm.identify.validation import validate_model
 from stiffarm.identify.words import estimate_text
-from stiffarm.measure.campaign import Campaign
+from stiffarm.measure.campaign import OBSERVATIONS, Campaign
 from stiffarm.measure.contacts import Contacts
+from stiffarm.measure.observe import Observer
 from stiffarm.measure.reaching import reach
 from stiffarm.measure.subset import with_readings
 from stiffarm.robot.arm import Prior
@@ -171,3 +173,39 @@ def test_stated_scatter_is_taken_for_what_it_is() -> None:
     found = fit(ROBOT, touches(MODEL.at(truth_of()), sigma_m=3e-5, stated=True), SELECTED)
     assert found.noise.known
     assert found.noise.sigma == pytest.approx(np.full(len(found.system), 3e-5))
+
+
+def test_the_model_says_where_what_was_touched_is() -> None:
+    campaign = touches(MODEL.at(truth_of()), sigma_m=3e-5, distances=True)
+    found = identify(ROBOT, campaign, SELECTED)
+    assert [t.name for t in found.targets] == ["X1", "X2", "X3"]
+    near = [float(np.linalg.norm(np.array(t.xyz) - p)) for t, p in zip(found.targets, POINTS, strict=True)]
+    assert max(near) < 5e-3  # up to a turn about the first axis, which nothing tells
+    assert found.targets[0].rms == pytest.approx(3e-5 * np.sqrt(3.0), rel=0.4)
+    assert estimate_of(document(found)) == found
+
+
+def test_validation_judges_touches_by_their_scatter() -> None:
+    found = identify(ROBOT, touches(MODEL.at(truth_of()), sigma_m=3e-5), replace(SELECTED, folds=0))
+    other = touches(MODEL.at(truth_of()), sigma_m=3e-5, seed=5, per_point=30)
+    judged = validate_model(found, other)
+    assert judged.rows == 90
+    assert judged.rms_m is not None
+    assert judged.nominal_rms_m is not None
+    assert judged.rms_m == pytest.approx(3e-5 * np.sqrt(3.0), rel=0.5)
+    assert judged.nominal_rms_m > 10.0 * judged.rms_m
+
+
+def test_touches_and_readings_are_fitted_together() -> None:
+    truth = truth_of()
+    campaign = touches(MODEL.at(truth), sigma_m=0.0)
+    world = Observer(campaign).expected(MODEL.at(truth)).world
+    readings = campaign.readings
+    some = np.arange(0, 54, 3)
+    kind, value, target = readings.kind.copy(), readings.value.copy(), readings.target.copy()
+    kind[some], value[:3, some], target[some] = OBSERVATIONS.index("position"), world[:, some], -1
+    mixed = replace(campaign, readings=replace(readings, kind=kind, value=value, target=target))
+    found = fit(ROBOT, mixed, SELECTED)
+    assert found.held_scale is None  # an instrument tells it
+    assert found.rank == 24 + 6  # the frame of the setup, and the scale
+    assert np.abs(missed(found, truth)).max() < 1e-9

@@ -195,11 +195,6 @@ def test_a_plan_with_readings_keeps_its_unread_cells() -> None:
     assert np.isfinite(done.campaign.readings.value[:3]).tolist() == [[True, True], [False, True], [True, True]]
 
 
-def test_touched_targets_are_refused() -> None:
-    with pytest.raises(InputError, match="row 3, column observation"):
-        simulate(ARM, plan_of(1, {"experiment": [0, 0]}, kind=("position", "sphere")), seed=1)
-
-
 def test_measured_torques_stay_and_may_bend_the_arm() -> None:
     plan = mixed_plan()
     torque = np.full((6, 4), 300.0)

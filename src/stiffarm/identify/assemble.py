@@ -26,6 +26,7 @@ from stiffarm.identify.estimate import (
     Provenance,
     RobotText,
     SetupEstimate,
+    TargetEstimate,
     Verdict,
 )
 from stiffarm.identify.fit import Fit
@@ -109,6 +110,29 @@ def assemble(
         notes=_notes(found),
         errors=errors_of(found),
         remains=remains_of(found),
+        targets=targets_found(found),
+    )
+
+
+def targets_found(found: Fit) -> tuple[TargetEstimate, ...]:
+    """Where everything touched is."""
+    contacts = found.system.contacts
+    if not len(contacts.rows):
+        return ()
+    world = found.system.observer.expected(found.system.arm(found.at), found.at.frames).world
+    places = contacts.places(world)
+    off = np.linalg.norm(contacts.missing(world, places)[0], axis=1)
+    ends = np.cumsum([len(target.rows) for target in contacts.targets.targets])
+    return tuple(
+        TargetEstimate(
+            target.name,
+            target.shape,
+            tuple(map(float, place[:3])),
+            None if target.shape == "touch" else float(place[3]),
+            len(part),
+            float(np.sqrt(np.mean(part**2))),
+        )
+        for target, place, part in zip(contacts.targets.targets, places, np.split(off, ends[:-1]), strict=True)
     )
 
 

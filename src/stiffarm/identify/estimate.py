@@ -65,6 +65,21 @@ class SetupEstimate:
 
 
 @dataclass(frozen=True)
+class TargetEstimate:
+    """A touched point, plane or sphere where the model has it (world, SI)."""
+
+    name: str
+    shape: Literal["touch", "plane", "sphere"]
+    xyz: Numbers
+    """The point, the centre, or the plane's unit normal."""
+    size: float | None
+    """Radius of a sphere, distance of a plane from the world's origin along its normal; None for a point."""
+    touches: int
+    rms: float
+    """Scatter of its touches about it, m."""
+
+
+@dataclass(frozen=True)
 class Outlier:
     """A reading, marker or configuration that does not fit the rest."""
 
@@ -241,6 +256,8 @@ class Estimate:
     """None when the model has no compliances, or nothing else."""
     separations: tuple[Separation, ...] = ()
     """Drive and compensator of the joints that have one or whose compliances were grouped by their angles."""
+    targets: tuple[TargetEstimate, ...] = ()
+    """What was touched."""
 
     def parameter(self, name: str) -> ParameterEstimate:
         """One parameter by name."""

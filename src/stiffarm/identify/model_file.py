@@ -29,6 +29,7 @@ from stiffarm.identify.estimate import (
     RobotText,
     SetupEstimate,
     SharedErrors,
+    TargetEstimate,
     Verdict,
 )
 from stiffarm.identify.json_file import read_json
@@ -54,6 +55,7 @@ def document(estimate: Estimate) -> dict[str, Any]:
         },
         "dropped": [{"name": d.name, "why": d.why} for d in e.dropped],
         "setups": [_setup(s) for s in e.setups],
+        "targets": [_target(t) for t in e.targets],
         "outliers": [
             {"experiment": o.experiment, "marker": o.marker, "evidence": o.evidence, "action": o.action}
             for o in e.outliers
@@ -207,7 +209,21 @@ def estimate_of(data: Mapping[str, Any]) -> Estimate:
         remains=None if data.get("remains") is None else _remains_of(data["remains"]),
         geometry_alone=None if data.get("geometry_alone") is None else _alone_of(data["geometry_alone"]),
         separations=tuple(separation_of(one) for one in data.get("separation", ())),
+        targets=tuple(_target_of(t) for t in data.get("targets", ())),
     )
+
+
+def _target(target: TargetEstimate) -> dict[str, Any]:
+    """Position of a point or centre, or a plane's normal, by the keys of its kind."""
+    keys = {"touch": ("xyz", ""), "plane": ("normal", "distance[m]"), "sphere": ("xyz", "radius[m]")}[target.shape]
+    own: dict[str, Any] = {key: x for key, x in zip(keys, (list(target.xyz), target.size), strict=True) if key}
+    return {"name": target.name, "kind": target.shape, **own, "touches": target.touches, "rms[m]": target.rms}
+
+
+def _target_of(data: Mapping[str, Any]) -> TargetEstimate:
+    size = data.get("distance[m]", data.get("radius[m]"))
+    place = _numbers(data["normal"] if data["kind"] == "plane" else data["xyz"])
+    return TargetEstimate(data["name"], data["kind"], place, size, data["touches"], data["rms[m]"])
 
 
 def _robot(robot: Mapping[str, Any]) -> RobotText:

@@ -32,7 +32,7 @@ from stiffarm.identify.seen import Seen, seen_before
 from stiffarm.identify.system import Point, System
 from stiffarm.identify.unknowns import ask
 from stiffarm.measure.campaign import Campaign
-from stiffarm.measure.observe import expected, residual
+from stiffarm.measure.observe import residual
 from stiffarm.robot.placement import Rigid, rotation_from_vector
 
 Floats = NDArray[np.float64]
@@ -105,9 +105,14 @@ def validate_model(
 
 
 def _rest(system: System, at: Point) -> Floats:
-    """(6, rows) read minus expected."""
-    campaign = system.campaign
-    return residual(campaign, expected(system.arm(at), campaign, at.frames, system.loads).value)
+    """(6, rows) read minus expected; of a touch the way from the marker to what these touches say is there."""
+    found = system.observer.expected(system.arm(at), at.frames)
+    rest = residual(system.campaign, found.value)
+    contacts = system.contacts
+    if len(contacts.rows):
+        missing, _ = contacts.missing(found.world, contacts.places(found.world))
+        rest[:3, contacts.rows] = missing.T
+    return rest
 
 
 def _geometry_rms(estimate: Estimate, system: System, refit: Refit) -> float | None:
@@ -177,8 +182,7 @@ def _nominal_rms(system: System, campaign: Campaign, loads: LoadsChoice) -> floa
             at = fit_asked(asked, campaign, options).at
         except InputError:
             return None
-    rest = residual(campaign, expected(plain.arm(at), campaign, at.frames, loads).value)
-    errors, _ = _lengths(rest, campaign)
+    errors, _ = _lengths(_rest(plain, at), campaign)
     return rms(errors) if len(errors) else None
 
 

@@ -51,6 +51,11 @@ class Contacts:
         """Whether every touch has a standard deviation, its own or the instrument's."""
         return bool(np.isfinite(_stated_sigma(self.campaign)[:, self.rows]).all())
 
+    @property
+    def stated_sigma_m(self) -> Floats:
+        """(3, readings) what is stated of the scatter, NaN where nothing is."""
+        return _stated_sigma(self.campaign)
+
     @cached_property
     def sigma_m(self) -> Floats:
         """(3, readings) standard deviation of the touched position along each axis of the world.

@@ -9,6 +9,8 @@ of one: standard deviations are those of *readings*, unless a row states its own
 is drawn as it is defined, a random direction with a normal length, and is not normal itself.  An outlier is a reading
 moved by 10 to 50 of its standard deviations in a random direction.
 
+Touches are read as joint values, which are moved so that the true arm touches (`stiffarm.measure.virtual_touch`).
+
 Loads that the plan's settings state with an uncertainty differ from what is stated (`stiffarm.measure.departures`).
 
 Truth, instrument, shared motions, outliers and loads have random streams of their own, so that asking for outliers
@@ -23,13 +25,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from stiffarm.errors import InputError, Problem, found_text
+from stiffarm.errors import InputError, Problem
 from stiffarm.measure.campaign import Campaign, Instrument, Isotropic, SharedError, Spherical
+from stiffarm.measure.contacts import Contacts
 from stiffarm.measure.covariance import cholesky3, group_centres, shared_groups
 from stiffarm.measure.departures import Departure, as_it_was
 from stiffarm.measure.instruments import Covariance, reading_covariance
 from stiffarm.measure.observe import expected, setup_frames
 from stiffarm.measure.points import SeenPoints, seen_points
+from stiffarm.measure.virtual_touch import touching
 from stiffarm.model.arm_model import Arm
 from stiffarm.model.rotations import matrix_of, rotate, vector_of
 from stiffarm.robot.placement import Rigid
@@ -40,7 +44,7 @@ Flags = NDArray[np.bool_]
 
 OUTLIER_SIGMAS = (10.0, 50.0)
 """Least and largest size of an outlier in standard deviations of its reading."""
-_STREAMS = ("truth", "instrument", "shared", "outliers", "loads")
+_STREAMS = ("truth", "instrument", "shared", "outliers", "loads", "touches")
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +63,7 @@ class VirtualCampaign:
 
 
 def stream(seed: int, purpose: str) -> np.random.Generator:
-    """The generator of one purpose (``truth``, ``instrument``, ``shared``, ``outliers``, ``loads``) under a seed."""
+    """The generator of one purpose (``truth``, ``instrument``, ``shared``, ``outliers`` ...) under a seed."""
     return np.random.default_rng([seed, _STREAMS.index(purpose)])
 
 
@@ -84,7 +88,6 @@ def simulate(
     ``loads`` says what bends the arm: the stated loads (``model``), measured joint torques (``torque``) or nothing
     (``none``).  A row of the plan that has readings keeps its pattern of read cells; measured torques are kept.
     """
-    _check_kinds(plan)
     used = _instrument(plan, instrument, sigma_m, sigma_rad)
     shared = SharedError(
         plan.shared.translation_m if shared_translation_m is None else shared_translation_m,
@@ -92,6 +95,11 @@ def simulate(
     )
     prepared = replace(plan, instrument=used, shared=shared)
     loaded, departures = as_it_was(prepared, stream(seed, "loads"))
+    there = touching(arm_truth, loaded, Contacts(prepared).stated_sigma_m, stream(seed, "touches"), loads)
+    # what the controller says moves with the arm; what it says wrongly stays as wrong
+    said = prepared.experiments.q + (there.experiments.q - loaded.experiments.q)
+    prepared = replace(prepared, experiments=replace(prepared.experiments, q=said), readings=there.readings)
+    loaded = there
     points = seen_points(arm_truth, loaded, frames, loads)
     covariance = reading_covariance(prepared, points=points)
     value = expected(arm_truth, loaded, frames, loads).value
@@ -100,26 +108,10 @@ def simulate(
     asked = _asked_cells(prepared, covariance)
     outliers, sigmas, shift = _outliers(prepared, covariance, asked, outlier_share, stream(seed, "outliers"))
     value[:3, outliers] += shift
-    readings = replace(plan.readings, value=np.where(asked, value, np.nan))
+    readings = replace(prepared.readings, value=np.where(asked, value, np.nan))
     names = [setup.name for setup in plan.setups]
     true_frames = dict(zip(names, setup_frames(plan, frames), strict=True))
     return VirtualCampaign(replace(prepared, readings=readings), true_frames, outliers, sigmas, seed, departures)
-
-
-def _check_kinds(plan: Campaign) -> None:
-    for kind in ("touch", "plane", "sphere"):
-        rows = np.flatnonzero(plan.kind(kind))
-        if len(rows):
-            raise InputError(
-                Problem(
-                    "what is read when a target is touched are the joint values, which a plan states already",
-                    file=plan.files[0] if len(plan.files) == 1 else None,
-                    row=int(plan.readings.row[rows[0]]),
-                    column="observation",
-                    found=found_text(kind),
-                    allowed="position, deflection, pose; distance rows are kept as they are",
-                )
-            )
 
 
 def _instrument(
