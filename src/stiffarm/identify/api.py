@@ -21,11 +21,13 @@ from stiffarm.identify.judge import geometry_alone, validate, verdict
 from stiffarm.identify.options import Options
 from stiffarm.identify.seen import fingerprints
 from stiffarm.identify.suspects import find_suspects
+from stiffarm.identify.touch_faults import touch_faults
 from stiffarm.identify.unknowns import ask
 from stiffarm.measure.campaign import Campaign
 from stiffarm.measure.merging import read_campaigns
 from stiffarm.measure.spool import EntangledError, Told
 from stiffarm.measure.subset import with_readings
+from stiffarm.measure.touch_checks import checked_touches
 from stiffarm.robot.arm import Robot
 from stiffarm.robot.reading import read_robot
 
@@ -61,6 +63,7 @@ def identify(
     data = fitted_rows(arm, campaign, options)
     campaign = data.campaign
     asked = ask(arm, campaign, options)
+    odd = checked_touches(asked.model.at(), campaign, options.loads)
     used = data
     if options.holdout is not None:
         from stiffarm.identify.holdout import split
@@ -70,13 +73,14 @@ def identify(
     asked, options = trial.asked, trial.options
     found = fit_asked(asked, used, options)
     holdout = validate(asked, data, options)
-    answer = _possible(verdict(found, holdout, training_rms(found)), faults_of(found))
+    faults = (*touch_faults(found), *faults_of(found))
+    answer = _possible(verdict(found, holdout, training_rms(found)), faults)
     origin = Provenance(versions(), options.seed, files, command, fingerprints(_as_read(used)))
     suspects = find_suspects(found) if len(found.system) <= MOST_SCALARS else ()
     estimate = assemble(found, options, holdout=holdout, verdict=answer, outliers=suspects, provenance=origin)
     added = () if trial.note is None else (trial.note,)
     beside = None if holdout is None else geometry_alone(asked, used, options)
-    notes = (*campaign.warnings, *added, *estimate.notes, *warnings_of(found))
+    notes = (*campaign.warnings, *odd, *added, *estimate.notes, *warnings_of(found))
     separated = separations(found, used, options)
     return replace(estimate, notes=notes, geometry_alone=beside, separations=separated)
 

@@ -190,7 +190,10 @@ class Contacts:
     def weight_of(self, target: Target, along: Floats | None = None) -> Floats:
         """Reciprocal standard deviation (touches,), relative to the scale, along unit vectors (touches, 3)."""
         variance = self.sigma_m[:, target.rows].T ** 2
-        mean = variance.mean(axis=1) if along is None else np.sum(along**2 * variance, axis=1)
+        mean = variance.mean(axis=1)
+        if along is not None:  # a marker at the very centre of a sphere has no direction
+            towards = np.sum(along**2 * variance, axis=1)
+            mean = np.where(towards > 0.0, towards, mean)
         return np.asarray(self.scale_m / np.sqrt(mean))
 
     def surface(self, index: int, world_m: Floats, place: Floats) -> Surface:

@@ -37,6 +37,8 @@ widest gap, stays below that in 999 of 1000 cases."""
 NOMINAL_APART_M, FITTED_APART_M = 0.05, 5e-4
 """Heaps nearer than this are one: an arm of the file bends otherwise and misses by millimetres, one way for one kind of
 posture; a fitted one by what its model leaves."""
+LEAST_SHARE = 0.2
+"""Of a target's touches; fewer, and no place of their own but touches that went wrong."""
 MOST_NAMED = 4
 
 
@@ -114,7 +116,7 @@ def check_touches(campaign: Campaign, world_m: Floats, turn_world: Floats) -> tu
 
 
 def two_heaps(target: Target, place: Floats, world_m: Floats, least_m: float = NOMINAL_APART_M) -> TwoHeaps | None:
-    """The touches of a target as two heaps, when they are; single touches that miss are not heaps."""
+    """The touches of a target as two heaps, when they are; a few touches that miss are no heap."""
     points = world_m.T[target.rows]
     if target.shape == "plane":
         points = plane.residual(points, place)[:, None]
@@ -125,9 +127,9 @@ def two_heaps(target: Target, place: Floats, world_m: Floats, least_m: float = N
     middle = points - points.mean(axis=0)
     along = middle @ np.linalg.svd(middle, full_matrices=False)[2][0]
     order = np.argsort(along)
+    least = max(2, int(np.ceil(LEAST_SHARE * len(points))))
     gap = np.diff(along[order])
-    gap[[0, -1]] = 0.0
-    cut = int(np.argmax(gap)) + 1
+    cut = least + int(np.argmax(gap[least - 1 : len(gap) - least + 1]))
     parts = [order[:cut], order[cut:]]
     middles = [float(along[part].mean()) for part in parts]
     apart = middles[1] - middles[0]
