@@ -1,14 +1,19 @@
 """Cell weights, the printed scheme, the bound on the gain, and the scheme that is none."""
 
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from identify_scenarios import paper_geometry, problem_of, scattered_geometry, scenarios, simulate, table_1
+from identify_scenarios import paper_geometry, problem_of, row_sigma, scattered_geometry, scenarios, simulate, table_1
 from stiffarm.errors import InputError, StiffarmWarning
 from stiffarm.identify.linear import ols
+from stiffarm.identify.linearised import run_estimator
+from stiffarm.identify.options import EstimatorName, Options
 from stiffarm.identify.problem import LinearProblem
 from stiffarm.identify.reml import fit_reml
-from stiffarm.identify.weights import cells, gain_bound, gain_messages, per_equation
+from stiffarm.identify.weights import cells, gain_bound, gain_messages, own_residual_messages, per_equation
 
 GEOMETRY = paper_geometry()
 BASE = problem_of(GEOMETRY)
@@ -120,6 +125,45 @@ def test_a_claim_over_the_bound_is_said() -> None:
     assert lines[0].startswith("A2.compliance: claimed gain 30.00")
     found = cells(table_1_data(7))
     assert found.details.messages == ()
+
+
+@pytest.mark.parametrize("made", ["least squares", "least squares and a steady part", "iterated"])
+def test_sigmas_taken_from_the_rows_own_residuals_are_said(made: str) -> None:
+    data = table_1_data(11)
+    size = np.maximum(np.abs(ols(data).residuals), 1e-3)
+    if made == "iterated":
+        with pytest.warns(StiffarmWarning):
+            size = np.maximum(np.abs(per_equation(data).residuals), 1e-3)
+    sigma = size + 10.0 if "steady" in made else size
+    (line,) = own_residual_messages(replace(data, sigma=sigma))
+    claim = re.search(r"a gain of ([0-9.]+) to ([0-9.]+) .* at most ([0-9.]+)", line)
+    assert claim is not None
+    assert 2.0 < float(claim[3]) < 8.0
+    if "steady" not in made:
+        assert float(claim[2]) > float(claim[3])
+    asked: tuple[EstimatorName, ...] = ("wls", "honest")
+    for estimator in asked:
+        assert line in run_estimator(replace(data, sigma=sigma), estimator, Options(), known=True).details.messages
+
+
+def test_true_sigmas_are_not_taken_for_residuals() -> None:
+    """Sigmas of Table 1, sigmas that differ in every row, equal ones, outliers, and as few rows as are judged."""
+    rng = np.random.default_rng(12)
+    for seed in range(20):
+        data = table_1_data(seed)
+        spread = np.exp(rng.normal(3.0, 1.0, data.rows))
+        own = replace(data, y=spread * rng.standard_normal(data.rows))
+        wild = np.where(rng.random(data.rows) < 0.05, 10.0, 1.0)
+        assert own_residual_messages(replace(data, sigma=row_sigma(scenarios()[1], data))) == ()
+        assert own_residual_messages(replace(own, sigma=spread)) == ()
+        assert own_residual_messages(replace(own, y=wild * own.y, sigma=spread)) == ()
+        assert own_residual_messages(replace(data, sigma=np.ones(data.rows))) == ()
+    false = 0
+    for _ in range(2000):
+        sigma = np.exp(rng.normal(0.0, 1.0, 68))
+        few = LinearProblem(rng.standard_normal((68, 4)), sigma * rng.standard_normal(68), sigma=sigma)
+        false += len(own_residual_messages(few))
+    assert false <= 3
 
 
 def test_cells_need_labels_and_readings() -> None:

@@ -9,8 +9,9 @@ from typing import get_args
 import numpy as np
 import pytest
 
+from identify_scenarios import paper_geometry, problem_of, row_sigma, scenarios
 from stiffarm.cli.main import main
-from stiffarm.papers import paper_000, paper_001, paper_002, paper_003, ranks_000, spring_000
+from stiffarm.papers import paper_000, paper_001, paper_002, paper_003, ranks_000, spring_000, weights_003
 from stiffarm.papers.items import PaperItem, Verdict
 from stiffarm.papers.registry import PAPERS, papers_named
 
@@ -189,3 +190,61 @@ def test_the_bound_is_reached() -> None:
         x, s = np.sqrt([weight, 1.0 - weight]), np.array([high, low])
         ratios.append(np.sqrt(np.sum((x * s) ** 2)) / np.sum(x**2) * np.sqrt(np.sum((x / s) ** 2)))
     assert max(ratios) == pytest.approx(paper_003.bound_on_gain(high / low), rel=1e-3)
+
+
+@pytest.fixture(scope="module")
+def items_003() -> dict[str, PaperItem]:
+    return {item.item: item for item in papers_named(["003"])[0].items()}
+
+
+def test_a_weight_per_equation_claims_much_and_gives_nothing(items_003: dict[str, PaperItem]) -> None:
+    claim = items_003["gain that one weight per equation claims"]
+    low, high = map(float, str(claim.ours).split(" to "))
+    assert 14.0 < low < high < 36.0
+    gain = items_003["its true gain, median over the parameters"]
+    assert float(gain.ours or 0.0) == pytest.approx(0.96, abs=0.15)
+    covered = items_003["intervals of 3 sigma that hold the truth, one weight per equation"]
+    assert float(covered.ours or 0.0) == pytest.approx(11.0, abs=5.0)
+    assert claim.verdict == gain.verdict == covered.verdict == "wrong"
+    assert all("independent rows of Table 1" in item.why for item in (claim, gain, covered))
+    cell = items_003["true gain of one weight per cell, median"]
+    assert float(cell.ours or 0.0) == pytest.approx(1.38, abs=0.12)
+
+
+def test_equation_13_holds_for_one_choice_of_weights(items_003: dict[str, PaperItem]) -> None:
+    assert items_003["eq. 13: what deviations it states grow by when all errors double"].ours == pytest.approx(0.5)
+    misapplied = items_003["eq. 13 with the inverse over the true deviation, equal weights"]
+    assert 0.6 < float(misapplied.ours or 0.0) < 0.8
+    seen = paper_003.observation()
+    problem, sigma = weights_003.layout(seen.columns, seen.points)
+    rng = np.random.default_rng(2)
+    weights = 10.0 / (10.0 + sigma)
+    for chosen, holds in ((np.ones(len(sigma)), False), (weights, True), (1.0 / sigma, True)):
+        stated, true = weights_003.stated_and_true(problem, sigma, chosen)
+        drawn = np.linalg.lstsq(
+            problem.A * chosen[:, None], chosen[:, None] * sigma[:, None] * rng.standard_normal((len(sigma), 2000))
+        )[0].std(axis=1)
+        assert np.abs(drawn / true - 1.0).max() < 0.07
+        assert (np.abs(drawn / stated - 1.0).max() < 0.07) == holds
+
+
+def test_lambda_hardly_matters_and_shared_errors_do(items_003: dict[str, PaperItem]) -> None:
+    assert 0.05 < float(items_003["change of a parameter over lambda 0.5, 1, 2, in its deviations"].ours or 0.0) < 0.2
+    start = "95 % intervals that hold the truth, shared errors, "
+    plain, weighted, mixed = (items_003[start + name] for name in ("least squares", "weights 1/sigma", "mixed model"))
+    assert float(plain.ours or 0.0) == pytest.approx(53.0, abs=12.0)
+    assert float(weighted.ours or 0.0) == pytest.approx(31.0, abs=10.0)
+    assert float(mixed.ours or 0.0) == pytest.approx(95.0, abs=4.0)
+    assert [item.verdict for item in (plain, weighted, mixed)] == ["wrong", "wrong", "reproduced"]
+
+
+def test_the_layout_of_003_is_the_one_of_the_coverage_study() -> None:
+    """Design, labels and shared motions built from the packaged robot against those built by hand."""
+    seen = paper_003.observation()
+    problem, sigma = weights_003.layout(seen.columns, seen.points)
+    known = problem_of(paper_geometry())
+    np.testing.assert_allclose(problem.A, known.A, atol=1e-6)
+    np.testing.assert_array_equal(sigma, row_sigma(scenarios()[1], known))
+    for mine, other in zip(problem.shared, known.shared[:2], strict=True):
+        np.testing.assert_array_equal(mine.group, other.group)
+        np.testing.assert_allclose(mine.columns, other.columns, atol=1e-9)

@@ -9,6 +9,7 @@ effects are whitened like any column, so that a group becomes what it is spread 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -178,6 +179,14 @@ def _unloaded_places(system: System, row: Ints, where: Floats) -> None:
 
 def run_estimator(problem: LinearProblem, estimator: EstimatorName, options: Options, known: bool) -> LinearEstimate:
     """The estimator asked for, on the linearised problem; ``known``: the rows' standard deviations are."""
+    from stiffarm.identify.weights import own_residual_messages
+
+    found = _estimated(problem, estimator, options, known)
+    said = own_residual_messages(problem)
+    return replace(found, details=replace(found.details, messages=(*found.details.messages, *said))) if said else found
+
+
+def _estimated(problem: LinearProblem, estimator: EstimatorName, options: Options, known: bool) -> LinearEstimate:
     if estimator == "ols":
         return ols(problem)
     if estimator == "wls":

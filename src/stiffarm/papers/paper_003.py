@@ -19,8 +19,9 @@ from numpy.typing import NDArray
 
 from stiffarm.measure.published import DEFLECTION_SIGMA_UM
 from stiffarm.model.arm_model import Arm, ArmModel
-from stiffarm.model.evaluate import elastic_columns
+from stiffarm.model.evaluate import elastic_columns, predict
 from stiffarm.model.loads import Load, State
+from stiffarm.papers import weights_003
 from stiffarm.papers.items import PaperItem
 from stiffarm.robot.reading import read_robot
 
@@ -29,7 +30,6 @@ Floats = NDArray[np.float64]
 PAPER = "003"
 ROBOT = "kr270"
 WEIGHT_N = 265.0 * 9.81
-REPEATS = 6
 CONFIGURATIONS_DEG = (
     (79.20, -0.01, -5.57, 51.00, -97.52, -91.67), (63.00, -0.01, -12.22, -56.49, 41.42, 150.55),
     (63.00, -0.01, -47.98, -70.04, -61.55, 177.16), (95.00, -25.24, 33.00, 129.69, -98.10, 90.57),
@@ -56,12 +56,14 @@ class Observation:
     """(configurations, markers, 3, parameters) m per rad/(N m); parameters k21 .. k25, k3 .. k6."""
     first: Floats
     """The same of joint 1's compliance, (configurations, markers, 3)."""
+    points: Floats
+    """(configurations, markers, 3) unloaded markers in the world, m."""
 
 
 def items() -> tuple[PaperItem, ...]:
-    """What the design can see, and what weights can gain."""
+    """What the design can see, what weights can gain, and what the published ones do."""
     seen = observation()
-    return (*_design(seen), *_gain(seen))
+    return (*_design(seen), *_gain(seen), *weights_003.items(seen.columns, seen.points))
 
 
 def observation() -> Observation:
@@ -74,7 +76,9 @@ def observation() -> Observation:
     columns = np.stack(by_marker).transpose(3, 0, 2, 1)  # configurations, markers, axes, joints
     grouped = np.zeros((*columns.shape[:3], 5))
     grouped[np.arange(len(GROUP)), :, :, GROUP] = columns[..., 1]
-    return Observation(np.concatenate([grouped, columns[..., 2:]], axis=3), columns[..., 0])
+    unloaded = State(state.q, ())
+    points = np.stack([predict(arm, unloaded, marker).position.T for marker in arm.robot.marker_names], axis=1)
+    return Observation(np.concatenate([grouped, columns[..., 2:]], axis=3), columns[..., 0], points)
 
 
 def _state(arm: Arm) -> State:
@@ -85,7 +89,7 @@ def _state(arm: Arm) -> State:
 
 def _design(seen: Observation) -> tuple[PaperItem, ...]:
     size = seen.columns.shape
-    equations = REPEATS * int(np.prod(size[:3]))
+    equations = weights_003.REPEATS * int(np.prod(size[:3]))
     largest = float(np.abs(seen.first).max())
     flat = seen.columns.reshape(-1, size[3])
     norms = np.linalg.norm(flat, axis=0)
