@@ -36,6 +36,8 @@ WORTH = 0.95
 """A model must leave at most this share of the nominal error to be worth using."""
 OVERFIT = 2.0
 """Held-out over training error beyond which a model has learned its own noise."""
+ARITHMETIC_M = 1e-9
+"""Below a nanometre readings hold no noise to learn: errors are those of rounding and of where the solver stopped."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,7 +248,7 @@ def _verdict(found: Fit, holdout: Holdout | None, training_rms_m: float | None) 
         bad.append(
             f"on readings not fitted it is no better than the nominal robot: {_mm(error)} against {_mm(nominal)}"
         )
-    if training_rms_m and error > OVERFIT * training_rms_m and holdout.rows >= 10:
+    if training_rms_m and error > max(OVERFIT * training_rms_m, ARITHMETIC_M) and holdout.rows >= 10:
         bad.append(
             f"it fits its own readings ({_mm(training_rms_m)}) much better than others ({_mm(error)}): "
             "too many parameters for these configurations"
