@@ -27,7 +27,7 @@ Floats = NDArray[np.float64]
 NOISE_M = 30e-6
 SHARED_M, SHARED_RAD = 40e-6, 100e-6
 GAIN_SIGMA = 0.02
-CONFIGURATIONS, REPEATS = 24, 2
+CONFIGURATIONS = 24
 MARKERS = ((0.12, 0.06, 0.25), (-0.1, 0.15, 0.1), (0.02, -0.18, 0.2))
 HOOK = BodyPoint("hook", (0.2, -0.1, 0.4))
 PLAIN = Options(estimator="ols", folds=0)
@@ -44,6 +44,8 @@ class Scenario:
     gain: bool = False
     known: bool = False
     """Whether the deviation of a reading is stated."""
+    repeats: int = 2
+    """Readings of each marker at a configuration."""
 
 
 SCENARIOS = (
@@ -54,18 +56,20 @@ SCENARIOS = (
     Scenario("shared, uncertain gain", shared=True, gain=True),
     Scenario("deflections", kind="deflection"),
     Scenario("deflections, uncertain gain", kind="deflection", gain=True, known=True),
+    Scenario("six repeats", repeats=6),
+    Scenario("deflections, six repeats", kind="deflection", repeats=6),
 )
 CORRELATED = ("shared by a configuration", "shared, uncertain gain")
-EVERY = tuple(scenario.name for scenario in SCENARIOS)
+EVERY = tuple(scenario.name for scenario in SCENARIOS if scenario.repeats == 2)
 MADE_FOR: dict[EstimatorName, tuple[str, ...]] = {
     "ols": tuple(name for name in EVERY if name not in CORRELATED),
     "wls": tuple(name for name in EVERY if name not in CORRELATED),
-    "cells": ("independent", "deflections"),
+    "cells": ("six repeats", "deflections, six repeats"),
     "honest": EVERY,
     "robust": EVERY,
     "bootstrap": EVERY,
 }
-"""Scenarios in which an estimator's intervals must cover."""
+"""Scenarios in which an estimator's intervals must cover; weights by cell need cells as large as the paper's (18)."""
 
 
 def robot(*, compliant: bool = True) -> Robot:
@@ -87,19 +91,19 @@ class Study:
     def campaign(self) -> Campaign:
         """The campaign without readings."""
         random = np.random.default_rng(8)
-        n = CONFIGURATIONS
+        n, repeats = CONFIGURATIONS, self.scenario.repeats
         wrench = np.zeros((1, 6, n))
         wrench[0, :3] = random.uniform(-2000.0, 2000.0, (3, n))
         experiments = Experiments(
             tuple(f"e{i}" for i in range(n)), angles(n, 9), load_points=("hook",), wrench_world=wrench
         )
-        experiment = np.repeat(np.arange(n), len(MARKERS) * REPEATS)
+        experiment = np.repeat(np.arange(n), len(MARKERS) * repeats)
         rows = len(experiment)
         made = plan(
             experiments,
             experiment=experiment,
-            marker=np.tile(np.repeat(np.arange(len(MARKERS)), REPEATS), n),
-            repeat=np.tile(np.arange(REPEATS) + 1, n * len(MARKERS)),
+            marker=np.tile(np.repeat(np.arange(len(MARKERS)), repeats), n),
+            repeat=np.tile(np.arange(repeats) + 1, n * len(MARKERS)),
             kind=np.full(rows, OBSERVATIONS.index(self.scenario.kind)),
             value=np.vstack([np.zeros((3, rows)), np.full((3, rows), np.nan)]),
             markers=("P1", "P2", "P3"),
