@@ -33,9 +33,15 @@ Floats = NDArray[np.float64]
 PLAUSIBLE = {"m": 0.02, "rad": 0.02}
 """A length or angle that would be known no better than this is not told: no arm is that far off its drawing."""
 
+BY_TOUCH = 0.005
+"""The same of the arm for touches: they leave whole groups of wrist lengths and angles nearly alike, each of which
+looks better known than it will be once the others are fitted too."""
 
 BY_LOAD = 0.002
-"""The same (m or rad) for what nothing but a load can tell: a drawing knows it as well as that."""
+"""The same (m or rad) for what nothing but a load or a misalignment can tell: a drawing knows it as well as that."""
+
+FAINT = 0.05
+"""Columns shorter than this share of the longest of their kind are there by misalignment."""
 
 WHY_UNTOLD = (
     "goes to the end of what is physical, so these readings do not tell it; held at nominal; give it a [[prior]]"
@@ -120,8 +126,8 @@ def _choose_at(
     own = assumed_noise(ground, start)
     white = own.whiten(there.columns)
     scale = None if tells_scale(system) else Scale.of(asked.model, asked.names, asked.priors, white)
-    late = told_by_load(ground, asked, start, there)
-    selection, names, dropped = keep(system, asked, there, own, late, scale=scale, spread=spread)
+    late = told_by_load(ground, asked, start, there) | told_by_misalignment(asked, white)
+    selection, names, dropped = keep(system, asked, there, own, late, scale=scale, spread=spread, most=BY_TOUCH)
     chosen = Chosen(selection, names, dropped, scale)
     kept = [*(asked.names.index(name) for name in chosen.names), *range(len(asked.names), white.shape[1])]
     if scale is not None:
@@ -146,6 +152,23 @@ def told_by_load(system: System, asked: Asked, start: Point, first: Equations) -
     return frozenset(asked.names[d.column] for d in found.dependent if d.column < n) - elastic
 
 
+def told_by_misalignment(asked: Asked, white: Floats) -> frozenset[str]:
+    """Geometric parameters that move no touch but for a nominal geometry that is a little off its drawing.
+
+    A height of the base is nothing to touches of unknown points when the first axis is upright, and a thousandth of
+    any other length when the file has it a milliradian off.  Taken for a length that is told, it goes metres away to
+    stand for one that is.
+    """
+    unit = {p.name: p.unit for p in asked.model.parameters if not p.elastic}
+    size = np.sqrt(np.einsum("ij,ij->j", white, white))[: len(asked.names)]
+    found: set[str] = set()
+    for kind in PLAUSIBLE:
+        own = [i for i, name in enumerate(asked.names) if unit.get(name) == kind and not name.startswith("tool.")]
+        most = max((size[i] for i in own), default=0.0)
+        found.update(asked.names[i] for i in own if 0.0 < size[i] < FAINT * most)
+    return frozenset(found)
+
+
 def keep(
     system: System,
     asked: Asked,
@@ -155,11 +178,13 @@ def keep(
     weight: float = 1.0,
     scale: Scale | None = None,
     spread: float | None = None,
+    most: float = np.inf,
 ) -> tuple[Selection, tuple[str, ...], tuple[Dropped, ...]]:
     """Columns that can be told apart, frames first, then parameters in order of preference, then ``late`` ones.
 
     Each row may stand for ``weight`` rows like it.  A ``scale`` is held; ``spread`` is the standard deviation of white
-    rows, by default one where it is stated, else what a linear fit leaves.
+    rows, by default one where it is stated, else what a linear fit leaves.  ``most`` (m or rad) is the deviation from
+    which a length or angle of the arm counts as not told, where that is less than `PLAUSIBLE`.
     """
     rows, right = noise.whiten(first.columns), noise.whiten(first.residual)
     n = len(asked.names)
@@ -177,8 +202,8 @@ def keep(
     order = [*frames, *sorted(range(n), key=lambda i: asked.names[i] in late)]
     triangle = np.asarray(np.linalg.qr(np.column_stack([rows[:, order], right]), mode="r"))
     known = {p.name: p for p in asked.model.parameters}
-    most = [min(_plausible(known[name]), BY_LOAD if name in late else np.inf) for name in asked.names]
-    plausible = np.array([*most, *[np.inf] * len(frames)])
+    bound = [min(_plausible(known[name], most), BY_LOAD if name in late else np.inf) for name in asked.names]
+    plausible = np.array([*bound, *[np.inf] * len(frames)])
     if spread is None:
         spread = 1.0 if noise.known else _scatter(triangle, len(right))
     spread = spread / np.sqrt(weight)
@@ -196,11 +221,13 @@ def keep(
     return selection, names, (*unseen, *merged)
 
 
-def _plausible(parameter: Parameter) -> float:
+def _plausible(parameter: Parameter, most: float) -> float:
     """Standard deviation from which a parameter counts as not told; a compensator's number: its own size."""
     if ".compensator." in parameter.name:
         return abs(parameter.nominal) or np.inf
-    return PLAUSIBLE.get(parameter.unit, np.inf)
+    bound = PLAUSIBLE.get(parameter.unit, np.inf)
+    of_arm = np.isfinite(bound) and not parameter.name.startswith(("tool.", "payload."))
+    return min(bound, most) if of_arm else bound
 
 
 def _scatter(triangle: Floats, rows: int) -> float:
