@@ -343,3 +343,12 @@ def test_exact_says_how_far_first_order_is(tmp_path: Path, capsys: pytest.Captur
     linear, exact = (np.array([one["rows"][0][f"{axis}[m]"] for axis in "xyz"]) for one in answers)
     assert 1e-6 < np.linalg.norm(exact - linear) < 1e-3
     assert answers[1]["first_order_difference"]["max[m]"] == pytest.approx(float(np.linalg.norm(exact - linear)))
+
+
+def test_a_robot_that_knows_no_deviations_says_so(tmp_path: Path) -> None:
+    """The keys are there for a program to read, and no number is made up."""
+    path = tmp_path / "a.path.csv"
+    path.write_text(",".join(f"q.A{k}[deg]" for k in range(1, 7)) + "\n0,-90,90,0,45,0\n", encoding="utf-8")
+    (row,) = predict_file(read_model("kr270"), path).rows()
+    assert [row[f"sigma.{axis}[m]"] for axis in "xyz"] == [None, None, None]
+    assert row["sigma.rx[rad]"] is None

@@ -69,6 +69,8 @@ class Predicted:
             **{_beside(header, columns): self.asked.cells(header) for header in self.asked.text},
             **{header: list(map(float, values)) for header, values in columns.items()},
         }
+        if self.sigma is None:  # the keys stand whatever the model knows
+            named |= {header: [None] * len(self.asked) for header in SIGMA_HEADERS}
         return [dict(zip(named, cells, strict=True)) for cells in zip(*named.values(), strict=True)]
 
     def write(self, path: str | Path) -> None:

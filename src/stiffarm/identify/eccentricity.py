@@ -30,7 +30,7 @@ from stiffarm.model.parameters import glob_match
 from stiffarm.robot.arm import Robot
 
 Floats = NDArray[np.float64]
-FOLDS, FEW = 10, 40
+FOLDS, FEW = 5, 40
 """Folds; up to so many configurations, each is left out once."""
 LEAST = 5
 """Configurations under which nothing is tried."""
