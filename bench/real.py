@@ -9,9 +9,8 @@ beside the repository when not named (../shared/data).  The rule of each campaig
     only touches             every place of the tool (what stands before the / of a target) left out once: scatter of
                              its touches about their targets' centres, root mean square over all of them
 
-Two models are tried: geometry (with compliances where loads or torques were measured) as `identify` has it, and the
-same with gear eccentricities (`*.sin`, `*.cos`).  Which of them is reported is decided by five folds inside the
-training readings, never by the readings judged.  Exits 1 when a floor in FLOORS is missed.
+What is fitted is what `identify` fits by itself: geometry, compliances where loads or torques were measured, and gear
+eccentricities where folds inside the readings to be fitted favour them.  Exits 1 when a floor in FLOORS is missed.
 """
 
 from __future__ import annotations
@@ -19,20 +18,16 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from stiffarm.errors import InputError
 from stiffarm.identify.api import identify
-from stiffarm.identify.holdout import configurations, split
-from stiffarm.identify.judge import validate
+from stiffarm.identify.holdout import configurations
 from stiffarm.identify.options import Options
-from stiffarm.identify.unknowns import ask
 from stiffarm.measure.campaign import Campaign
 from stiffarm.measure.reading import read_campaign
-from stiffarm.measure.subset import with_readings
 from stiffarm.robot.arm import Robot
 from stiffarm.robot.reading import read_robot
 
@@ -50,7 +45,6 @@ FLOORS_MM = {
 }
 """Held-out RMS (mm) of a plain least-squares calibrator on the same campaigns."""
 
-GEARS = ("*.sin", "*.cos")
 DIRECT = ("position", "deflection", "pose")
 
 
@@ -64,27 +58,12 @@ def rule_of(campaign: Campaign) -> Options:
     return Options(folds=5) if count <= 200 else Options(holdout="experiment:0.3")
 
 
-def chosen(robot: Robot, campaign: Campaign, options: Options) -> tuple[str, Options]:
-    """With or without gears, by folds inside the readings that are fitted."""
-    training = campaign
-    if options.holdout is not None:
-        training = with_readings(campaign, ~split(campaign, options.holdout, options.seed).judged)
-    inner = replace(options, holdout=None, folds=5, estimator="wls")
-    errors = []
-    for select in ((), GEARS):
-        found = validate(ask(robot, training, replace(inner, select=select)), training, replace(inner, select=select))
-        errors.append(np.inf if found is None or found.rms_m is None else found.rms_m)
-    better = errors[1] < errors[0]
-    return ("geometry + gears" if better else "geometry"), replace(options, select=GEARS if better else ())
-
-
 def touches(label: str, robot: Robot, campaign: Campaign, floor: float | None) -> bool:
     """Print the line of a campaign of touches, every place left out once; whether it reaches its floor."""
     start = time.perf_counter()
     rows, squares, nominal = 0, 0.0, 0.0
     for place in sorted({target.split("/")[0] for target in campaign.targets}):
-        _, options = chosen(robot, campaign, Options(holdout=f"target:{place}/*"))
-        held = identify(robot, campaign, options).holdout
+        held = identify(robot, campaign, Options(holdout=f"target:{place}/*")).holdout
         assert held is not None
         assert held.rms_m is not None
         assert held.nominal_rms_m is not None
@@ -119,8 +98,7 @@ def main() -> int:
                 missed += not touches(label, robot, campaign, FLOORS_MM.get(name))
                 continue
             start = time.perf_counter()
-            which, options = chosen(robot, campaign, rule_of(campaign))
-            estimate = identify(robot, campaign, options)
+            estimate = identify(robot, campaign, rule_of(campaign))
         except InputError as error:
             print(f"{label:38} {error}")
             missed += 1
@@ -132,6 +110,7 @@ def main() -> int:
         floor = FLOORS_MM.get(name)
         ok = floor is None or held.rms_m * 1e3 <= floor
         missed += not ok
+        which = "with gears" if any(p.name.endswith(".sin") for p in estimate.parameters) else ""
         rigid = "" if held.geometry_rms_m is None else f"{held.geometry_rms_m * 1e3:.4f}"
         print(
             f"{label:38} {held.rule:22} {held.nominal_rms_m * 1e3:8.4f} {rigid:>8} {held.rms_m * 1e3:8.4f}"
