@@ -23,6 +23,7 @@ or by a pressure p_ref and volume V_ref at the length s_ref.  n is 1 for slow (i
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -138,7 +139,7 @@ class NoLaw:
 
 
 @dataclass(frozen=True)
-class _Gas:
+class _Gas(ABC):
     """What both ways of describing a gas share: everything follows from p, V and their logarithmic derivatives."""
 
     eps: float
@@ -147,12 +148,13 @@ class _Gas:
     exponent: float
 
     @property
+    @abstractmethod
     def _reference(self) -> tuple[float, float]:
         """A pressure (Pa) and the volume (m^3) there."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _volume(self, s: Floats) -> Floats:
-        raise NotImplementedError
+        """m^3, not checked."""
 
     def volume(self, s: Floats) -> Floats:
         """V (m^3); `InputError` where there would be none."""
