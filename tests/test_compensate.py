@@ -16,7 +16,8 @@ from chains import reference_fk
 from stiffarm.cli.main import main
 from stiffarm.compensate.compensating import How, compensate
 from stiffarm.compensate.model_file import KnownModel
-from stiffarm.compensate.wishing import in_world, wish_of
+from stiffarm.compensate.pulling import in_world
+from stiffarm.compensate.wishing import wish_of
 from stiffarm.measure.paths import read_path
 from stiffarm.model.arm_model import ArmModel
 from stiffarm.model.loads import Load, State

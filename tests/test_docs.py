@@ -12,6 +12,7 @@ import typer.main
 from pydantic import BaseModel
 
 from stiffarm.cli.main import app, main
+from stiffarm.compensate.milling_file import MillingTable, read_milling
 from stiffarm.identify.model_file import document, read_estimate
 from stiffarm.measure import columns, settings
 from stiffarm.measure.reading import read_campaign
@@ -106,12 +107,20 @@ def test_the_example_robot_is_one(tmp_path: Path) -> None:
 
 def test_the_example_campaign_is_one(tmp_path: Path) -> None:
     (robot,), (rows,) = blocks("robot-file.md", "toml"), blocks("campaign-file.md", "csv")
-    (known,) = blocks("campaign-file.md", "toml")
+    (known,) = [text for text in blocks("campaign-file.md", "toml") if "stiffarm-campaign" in text]
     for name, text in {"a.robot.toml": robot, "a.campaign.csv": rows, "a.campaign.toml": known}.items():
         (tmp_path / name).write_text(text, encoding="utf-8")
     campaign = read_campaign(tmp_path / "a.campaign.csv", read_robot(tmp_path / "a.robot.toml"))
     assert len(campaign.readings) == 3
     assert campaign.load_uncertainty.gain_sigma == 0.01
+
+
+def test_the_example_cutter_is_one(tmp_path: Path) -> None:
+    (example,) = [text for text in blocks("campaign-file.md", "toml") if "stiffarm-milling" in text]
+    path = tmp_path / "example.milling.toml"
+    path.write_text(example, encoding="utf-8")
+    assert read_milling(path).teeth == 3
+    assert [key for key in MillingTable.model_fields if not re.search(rf"^{key} =", example, re.MULTILINE)] == ["speed"]
 
 
 def test_the_first_hour_works_as_it_is_typed(

@@ -13,7 +13,8 @@ from stiffarm.units import UNITS, parse_quantity, split_header, units_of
 
 WORTH = {
     "m": 1.0, "mm": 1e-3, "um": 1e-6, "rad": 1.0, "mrad": 1e-3, "urad": 1e-6, "N": 1.0, "kN": 1e3, "N*m": 1.0,
-    "N*mm": 1e-3, "s": 1.0, "kg": 1.0, "m^2": 1.0, "m^3": 1.0, "Pa": 1.0, "degC": 1.0, "1": 1.0,
+    "N*mm": 1e-3, "s": 1.0, "kg": 1.0, "m^2": 1.0, "m^3": 1.0, "Pa": 1.0, "degC": 1.0, "1": 1.0, "MPa": 1e6,
+    "N/mm^2": 1e6, "m/s": 1.0, "mm/s": 1e-3, "m/min": 1 / 60, "mm/min": 1e-3 / 60, "1/s": 1.0, "1/min": 1 / 60,
 }  # fmt: skip
 """What the file formats allow, in SI."""
 

@@ -21,7 +21,7 @@ class Unit:
     symbol: str
     dimension: str
     """``length``, ``angle``, ``force``, ``torque``, ``time``, ``mass``, ``area``, ``volume``, ``pressure``,
-    ``temperature``, ``number``, or one of the compliances."""
+    ``speed``, ``frequency``, ``temperature``, ``number``, or one of the compliances."""
     factor: float
     """SI value of one such unit."""
 
@@ -49,6 +49,14 @@ UNITS: dict[str, Unit] = {
         Unit("m^2", "area", 1.0),
         Unit("m^3", "volume", 1.0),
         Unit("Pa", "pressure", 1.0),
+        Unit("MPa", "pressure", 1e6),
+        Unit("N/mm^2", "pressure", 1e6),
+        Unit("m/s", "speed", 1.0),
+        Unit("mm/s", "speed", 1e-3),
+        Unit("m/min", "speed", 1.0 / 60.0),
+        Unit("mm/min", "speed", 1e-3 / 60.0),
+        Unit("1/s", "frequency", 1.0),
+        Unit("1/min", "frequency", 1.0 / 60.0),
         Unit("degC", "temperature", 1.0),
         Unit("1", "number", 1.0),
         Unit("rad/(N*m)", "turning compliance", 1.0),

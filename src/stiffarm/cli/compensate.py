@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from stiffarm.cli.common import AsJson, Quiet, Seed, answer, tell, warn_all
+from stiffarm.cli.pulls import ConstantForce, ConstantTorque, ForceFrame, LoadPoint, MillingFile
 
 if TYPE_CHECKING:
     from stiffarm.compensate.compensating import Compensation
@@ -24,9 +25,11 @@ def compensate(
     controller: Annotated[
         Literal["nominal", "model"], typer.Option(help="Whose kinematics the controller inverts when told a pose.")
     ] = "nominal",
-    force_frame: Annotated[
-        Literal["world", "tool"], typer.Option(help="Axes of the forces; tool: of the wished tool.")
-    ] = "world",
+    force_frame: ForceFrame = "world",
+    force: ConstantForce = None,
+    torque: ConstantTorque = None,
+    load_point: LoadPoint = None,
+    milling: MillingFile = None,
     free: Annotated[
         list[str], typer.Option(metavar="NAME", help="A rail, or a turn of the tool (rx ry rz), that may be chosen.")
     ] = [],  # noqa: B006
@@ -47,15 +50,16 @@ def compensate(
     from stiffarm.compensate.compensating import compensate as run
     from stiffarm.compensate.languages import language
     from stiffarm.compensate.model_file import read_model
-    from stiffarm.compensate.wishing import in_world, wish_of
+    from stiffarm.compensate.pulling import Asking
+    from stiffarm.compensate.wishing import wish_of
     from stiffarm.measure.paths import read_path
 
     writer = language(to)
+    asking = Asking.of(force_frame, force, torque, load_point, milling)
     known = read_model(model)
     allowed = _allowed(known, allow_unusable)
     source = read_path(path, known.robot)
-    wish = wish_of(source, known.nominal())
-    wish = wish.pulled(in_world(source.wrench_world, wish.wished.rotation_world, force_frame))
+    wish = wish_of(source, known.nominal()).under(asking, source, known.robot)
     with Progress("points", quiet) as progress:
         found = run(known, source, wish, How(controller, tuple(free), workers), progress.tell)
     warn_all((*allowed, *found.warnings))

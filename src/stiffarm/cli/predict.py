@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from stiffarm.cli.common import AsJson, Quiet, Seed, answer, tell, warn_all
+from stiffarm.cli.pulls import ConstantForce, ConstantTorque, ForceFrame, LoadPoint, MillingFile
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -28,6 +29,11 @@ def predict(
         Literal["stiffness", "compliance"] | None,
         typer.Option(help="Add the 6x6 of the asked point at the loaded equilibrium: K.x.x .. K.rz.rz, or C."),
     ] = None,
+    force_frame: ForceFrame = "world",
+    force: ConstantForce = None,
+    torque: ConstantTorque = None,
+    load_point: LoadPoint = None,
+    milling: MillingFile = None,
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="CSV", help="Write the rows.")] = None,
     as_json: AsJson = False,
     seed: Seed = 0,
@@ -39,10 +45,14 @@ def predict(
     deflection, dx dy dz is what the external load alone does.
     """
     from stiffarm.compensate.model_file import read_model
-    from stiffarm.compensate.predicting import predict_file
+    from stiffarm.compensate.predicting import ask, predict_asked
+    from stiffarm.compensate.pulling import Asking
 
+    asking = Asking.of(force_frame, force, torque, load_point, milling)
     known = read_model(model)
-    predicted = predict_file(known, plan, marker=marker, setup=setup, exact=exact)
+    at = None if setup is None else known.setup(setup)
+    asked = ask(known, plan, marker=marker, asking=asking)
+    predicted = predict_asked(known, asked, at, exact=exact)
     warn_all((*predicted.asked.warnings, *predicted.asked.leaving(known.domain, known.robot)))
     if known.unusable is not None:
         warn_all([f"{known.file}: this model failed its validation: {known.unusable}"])
@@ -51,11 +61,10 @@ def predict(
 
         from stiffarm.compensate.cartesian_rows import cartesian_columns
 
-        at = None if setup is None else known.setup(setup)
         predicted = replace(predicted, more=cartesian_columns(known, predicted.asked, at, cartesian))
     if output is not None:
         predicted.write(output)
-    beside = _beside_first_order(predicted, predict_file(known, plan, marker=marker, setup=setup)) if exact else {}
+    beside = _beside_first_order(predicted, predict_asked(known, asked, at)) if exact else {}
     if beside:
         tell(f"first order differs by at most {1e6 * beside['max[m]']:.1f} um", quiet)
     document = {

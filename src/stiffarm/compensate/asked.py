@@ -13,6 +13,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from stiffarm.compensate.pulling import Asking, Points
+from stiffarm.compensate.wishing import tool_of
 from stiffarm.errors import InputError, Problem, did_you_mean
 from stiffarm.identify.domain import leaving
 from stiffarm.identify.estimate import Domain
@@ -55,9 +57,23 @@ class Asked:
     joint_torque: Floats | None = None
     """(joints, rows) measured torques that replace the loads, N m or N."""
     warnings: tuple[str, ...] = ()
+    feed_m_s: Floats | None = None
+    """(rows,) m/s, when a path states feeds."""
 
     def __len__(self) -> int:
         return int(self.row.shape[0])
+
+    def pulled(self, asking: Asking, nominal: Arm) -> Asked:
+        """The same rows under loads that options ask for; directions are those of the nominal robot's tool."""
+        if asking == Asking():
+            return self
+        position, rotation = tool_of(nominal, np.nan_to_num(self.q))
+        points = Points(
+            self.file, self.row, position, rotation, self.load_points, self.wrench_world, feed_m_s=self.feed_m_s
+        )
+        found = asking.along(points, nominal.robot)
+        warnings = (*self.warnings, *found.warnings)
+        return replace(self, load_points=found.load_points, wrench_world=found.wrench_world, warnings=warnings)
 
     def at_marker(self, name: str, robot: Robot) -> Asked:
         """The same rows asked about one marker."""
@@ -148,6 +164,7 @@ def _of_path(path: PathFile, nominal: Arm) -> Asked:
         wrench_world=path.wrench_world,
         difference=np.zeros(len(path), dtype=bool),
         warnings=path.warnings,
+        feed_m_s=path.feed_m_s,
     )
 
 

@@ -231,7 +231,9 @@ class _Table:
         told[:, np.isnan(self.q).any(axis=0)] = np.nan
         row, source = self.source.row, self.source
         refused = tuple(Refused(int(row[i]), self.reasons[i]) for i in sorted(self.reasons))
-        path = CorrectedPath(self.model.robot.joint_names, self.q, told, row, kinematics, refused, source.time_s)
+        path = CorrectedPath(
+            self.model.robot.joint_names, self.q, told, row, kinematics, refused, source.time_s, source.feed_m_s
+        )
         wrench = self.wish.wished.wrench_world
         beyond = leaving(
             self.model.domain, path.joints, self.q, np.zeros((0, 6, self.n)) if wrench is None else wrench, row

@@ -60,7 +60,7 @@ class CorrectedPath:
     time_s: Floats | None = None
     """(n,) s, when the path states times."""
     feed_m_s: Floats | None = None
-    """(n,) m/s of the tool towards each point, when the path states feeds."""
+    """(n,) m/s of the tool towards each point, when the path states feeds; NaN where a cell is empty."""
     notes: tuple[str, ...] = ()
     """Sentences that belong into the header of whatever is written: model, loads, what was allowed by option."""
     against_advice: tuple[str, ...] = ()

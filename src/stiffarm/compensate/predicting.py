@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from stiffarm.compensate.asked import Asked, read_asked
 from stiffarm.compensate.model_file import KnownModel, KnownSetup
+from stiffarm.compensate.pulling import Asking
 from stiffarm.errors import InputError
 from stiffarm.measure.campaign import Payload
 from stiffarm.measure.writing import Cells, write_table
@@ -100,10 +101,14 @@ def predict_file(
     the model knows; ``exact`` solves the equilibrium on true transforms instead of first order.
     """
     known_setup = None if setup is None else model.setup(setup)
-    asked = read_asked(path, model.nominal())
-    if marker is not None:
-        asked = asked.at_marker(marker, model.robot)
-    return predict_asked(model, asked, known_setup, exact=exact)
+    return predict_asked(model, ask(model, path, marker=marker), known_setup, exact=exact)
+
+
+def ask(model: KnownModel, path: str | Path, *, marker: str | None = None, asking: Asking | None = None) -> Asked:
+    """The rows of a plan or path file, about one ``marker`` when it is named, under what ``asking`` says."""
+    nominal = model.nominal()
+    asked = read_asked(path, nominal).pulled(asking or Asking(), nominal)
+    return asked if marker is None else asked.at_marker(marker, model.robot)
 
 
 def predict_asked(

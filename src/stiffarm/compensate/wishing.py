@@ -4,26 +4,27 @@
     poses given     they are wished; the nominal robot's joint values for them are the start
     both given      the poses are wished, the joint values choose the branch
 
-Forces stand in the file, world axes, or in the tool's: then they turn with the wished tool.
+What pulls is what the file states or what options ask for (`stiffarm.compensate.pulling`); loads in the tool's axes
+turn with the wished tool.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stiffarm.compensate.inverting import Wished
+from stiffarm.compensate.pulling import Asking, Points
 from stiffarm.measure.paths import PathFile
 from stiffarm.model.arm_model import Arm
 from stiffarm.model.inverse import inverse_kinematics
 from stiffarm.model.kernel import chunks, frames, world_point, world_vectors
 from stiffarm.model.rotations import matrix_of
+from stiffarm.robot.arm import Robot
 
 Floats = NDArray[np.float64]
-ForceFrame = Literal["world", "tool"]
 
 SAME_M = 1e-6
 """m and rad by which joints and poses of one row may differ without a word."""
@@ -46,6 +47,19 @@ class Wish:
         """The same with other loads (load points, 6, n), N and N m."""
         points = self.wished.load_points if load_points is None else load_points
         return replace(self, wished=replace(self.wished, load_points=points, wrench_world=wrench_world))
+
+    def under(self, asking: Asking, path: PathFile, robot: Robot) -> Wish:
+        """The same under the loads of the path or those that options ask for, turned into the world."""
+        here = self.wished
+        found = asking.along(
+            Points(
+                path.file, path.row, here.position_world, here.rotation_world, path.load_points, path.wrench_world,
+                path.feed_m_s,
+            ),
+            robot,
+        )  # fmt: skip
+        pulled = self.pulled(found.wrench_world, found.load_points)
+        return replace(pulled, warnings=(*self.warnings, *found.warnings))
 
 
 def tool_of(arm: Arm, q: Floats) -> tuple[Floats, Floats]:
@@ -90,11 +104,3 @@ def _apart(nominal: Arm, q: Floats, position: Floats, rotation: Floats) -> tuple
     metres, turns = float(np.abs(here - position).max()), float(np.abs(axes - rotation).max())
     says = "joints and poses of the path differ for the nominal robot"
     return max(metres, turns), f"{says} by {1e3 * metres:.3g} mm and {1e3 * turns:.3g} mrad: the poses are followed"
-
-
-def in_world(wrench: Floats, rotation_world: Floats, frame: ForceFrame) -> Floats:
-    """Wrenches (load points, 6, n) in world axes; ``rotation_world`` (3 columns, 3, n) is that of the wished tool."""
-    if frame == "world":
-        return wrench
-    turned = [np.einsum("cin,pcn->pin", rotation_world, part) for part in (wrench[:, :3], wrench[:, 3:])]
-    return np.concatenate(turned, axis=1)

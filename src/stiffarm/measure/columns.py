@@ -23,6 +23,7 @@ COUNTS = ("repeat", "sequence", "weight")
 
 _DIMENSIONS: dict[str, str] = {
     "time": "time",
+    "feed": "speed",
     "force": "force",
     "distance": "length",
     "radius": "length",

@@ -46,6 +46,8 @@ class PathFile:
     """(points,) 1 when the file has none."""
     row: Ints
     warnings: tuple[str, ...] = ()
+    feed_m_s: Floats | None = None
+    """(points,) m/s of the tool towards each point, NaN where a cell is empty; None without such a column."""
 
     def __len__(self) -> int:
         return int(self.row.shape[0])
@@ -74,6 +76,9 @@ def read_path(path: str | Path, robot: Robot | None = None) -> PathFile:
         problems += sheet.first(np.isnan(time), "time", "the point has no time", allowed="a number in every row")
         back = np.concatenate([[False], np.diff(time) < 0.0])
         problems += sheet.first(back, "time", "time runs backwards", allowed="times that rise")
+    feed = sheet.number("feed") if sheet.has("feed") else None
+    if feed is not None:
+        problems += sheet.first(feed < 0.0, "feed", "a feed cannot be negative", allowed="0 or more, or empty")
     weight = np.nan_to_num(sheet.number("weight"), nan=1.0)
     problems += sheet.first(weight < 0.0, "weight", "a weight cannot be negative", allowed="0 or more")
     markers, marker = sheet.codes("marker", DEFAULT_MARKER)
@@ -98,6 +103,7 @@ def read_path(path: str | Path, robot: Robot | None = None) -> PathFile:
         weight=weight,
         row=sheet.table.row,
         warnings=(*sheet.warnings, *limits),
+        feed_m_s=feed,
     )
 
 

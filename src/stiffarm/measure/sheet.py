@@ -34,6 +34,7 @@ LARGEST: dict[str, float] = {
     "force": 1e7,
     "torque": 1e7,
     "time": 1e15,
+    "speed": 100.0,
     "temperature": 1e4,
     "number": 2.0**53,
 }
