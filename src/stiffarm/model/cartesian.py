@@ -6,6 +6,8 @@ A wrench w (force at the point, couple on what carries it) loads the elastic axe
     C = J (I - k T)^-1 k J^T        (6x6, compliance: x y z rx ry rz in the world)
 
 so k may be singular.  The stiffness is C^-1 and exists only where the arm gives way in all six directions.
+
+Where the wrench acts at a point h and the motion is that of another point p, C = J_p (I - k T)^-1 k J_h^T.
 """
 
 from __future__ import annotations
@@ -28,10 +30,13 @@ SINGULAR = 1e-12
 """Ratio of the smallest to the largest compliance (turns as lengths at the arm's reach) from which none is said."""
 
 
-def cartesian_compliance(arm: Arm, state: State, point: str, *, found: Equilibrium | None = None) -> Floats:
+def cartesian_compliance(
+    arm: Arm, state: State, point: str, *, pulled: str | None = None, found: Equilibrium | None = None
+) -> Floats:
     """Compliance (6, 6, n) of a named point at equilibrium, world axes through the point.
 
-    Row: x y z (m) rx ry rz (rad) of the point and of the body that carries it; column: force (N), couple (N m).
+    Row: x y z (m) rx ry rz (rad) of the point and of the body that carries it; column: force (N), couple (N m) at the
+    point itself or at another one, ``pulled``.
     Raises `InputError` where there is no equilibrium; with ``found`` such configurations are NaN instead.
     """
     if found is None:
@@ -43,7 +48,8 @@ def cartesian_compliance(arm: Arm, state: State, point: str, *, found: Equilibri
         here = posture.point(arm.chain.point(point))
         columns = StiffColumns(posture, here, here.order)
         # columns of C: what follows unit loads along each of the six directions
-        out[..., rows] = np.swapaxes(columns.moved(columns.plain), 0, 1)
+        felt = columns.plain if pulled is None else columns.plain_at(posture.point(arm.chain.point(pulled)))
+        out[..., rows] = np.swapaxes(columns.moved(felt), 0, 1)
     out[..., ~found.reached] = np.nan
     return out
 

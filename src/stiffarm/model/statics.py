@@ -122,11 +122,14 @@ class StiffColumns:
         """J (I - k T)^-1, likewise."""
         if not posture.unbent.size:
             return
-        moved = posture.table.columns(point)
-        turned = posture.table.omega * (posture.table.order < turned_order)[:, None, None]
-        size = (posture.unbent.size, 6, posture.unbent.n)
-        self.plain = np.concatenate([np.broadcast_to(part, (size[0], 3, size[2])) for part in (moved, turned)], axis=1)
+        self.plain = self.plain_at(point, turned_order)
         self.stiff = solved(np.swapaxes(tangent(posture), 1, 2), self.plain)
+
+    def plain_at(self, point: WorldPoint, turned_order: int | None = None) -> Floats:
+        """J (coordinates, 6, n) at another point of the bent arm, by default with the turn of what carries it."""
+        table, size = self.posture.table, (self.posture.unbent.size, 3, self.posture.unbent.n)
+        turned = table.omega * (table.order < (turned_order or point.order))[:, None, None]
+        return np.concatenate([np.broadcast_to(part, size) for part in (table.columns(point), turned)], axis=1)
 
     def moved(self, change: Floats) -> Floats:
         """Motions (p, 6, n) under changes (coordinates, p, n) of the loads of the axes."""
