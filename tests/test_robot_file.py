@@ -20,6 +20,7 @@ from stiffarm.errors import InputError, Problem, StiffarmWarning
 from stiffarm.robot.arm import (
     AxisPlacement,
     BodyPoint,
+    Capsule,
     Compensator,
     Controller,
     Coupling,
@@ -79,6 +80,10 @@ def test_every_section_arrives_in_si() -> None:
     assert robot.controller == Controller("kuka", "off")
     assert robot.notes == ("An invented robot.", "Its springs are invented too.")
     assert robot.units == FileUnits("mm", "deg")
+    assert robot.capsules == (
+        Capsule("A2", 0.22),
+        Capsule("flange", 0.09, pytest.approx((0, 0, 0.02)), pytest.approx((0.35, 0, 0.15))),
+    )
 
 
 def test_frames_and_gas_by_reference_state() -> None:
@@ -396,7 +401,14 @@ def _joint(draw: st.DrawFn, name: str, others: list[str], dh: bool, kind: str) -
         other and Coupling(other, draw(LENGTH)),
         draw(SMALL),
         draw(POINT),
+        draw(st.none() | st.floats(0.01, 10.0)),
     )
+
+
+@st.composite
+def _capsule(draw: st.DrawFn, names: list[str]) -> Capsule:
+    on = draw(st.sampled_from((*names, "base", "flange")))
+    return Capsule(on, draw(st.floats(1e-3, 2.0)), draw(st.none() | POINT), draw(st.none() | POINT))
 
 
 @st.composite
@@ -451,6 +463,7 @@ def robots(draw: st.DrawFn) -> Robot:
         draw(st.sampled_from(((), (Prior("A*.x", 0.5, "mm"), Prior("*", 1.0, "mrad"))))),
         UrdfSource("some folder/arm.urdf", "base_link", "tool0") if convention == "urdf" else None,
         tuple(draw(st.lists(TEXT, max_size=2))),
+        tuple(draw(st.lists(_capsule(names), max_size=2))),
     )
 
 

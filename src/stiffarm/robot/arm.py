@@ -79,6 +79,8 @@ class Joint:
     """kg, of the link moved by this joint."""
     com: Vector3 = ZERO3
     """Its centre of mass, m, in the frame after the joint's motion."""
+    speed: float | None = None
+    """Largest, rad/s or m/s of the controller value."""
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,21 @@ class BodyPoint:
 
 
 @dataclass(frozen=True)
+class Capsule:
+    """A rod with round ends that stands for a body where collisions are looked for."""
+
+    on: str
+    """Joint whose link it is, ``base`` or ``flange`` (which stands for the tool as well)."""
+    radius: float
+    """m"""
+    start: Vector3 | None = None
+    """One end of its axis, m, in the frame after the joint's motion (base: world; flange: the flange frame); None:
+    the origin of that frame (base: of the chain's first frame)."""
+    end: Vector3 | None = None
+    """The other end; None: the origin of the next joint (last link: the flange; ``flange``: the tool point)."""
+
+
+@dataclass(frozen=True)
 class Tool:
     """What is bolted to the flange; every coordinate is in the flange frame."""
 
@@ -207,6 +224,8 @@ class Robot:
     source: UrdfSource | None = None
     notes: tuple[str, ...] = ()
     """Where the numbers come from, in sentences (``notes`` of the file)."""
+    capsules: tuple[Capsule, ...] = ()
+    """How large its bodies are; without any, no collision is looked for."""
 
     @cached_property
     def joint_names(self) -> tuple[str, ...]:

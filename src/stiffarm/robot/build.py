@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from stiffarm.robot.arm import (
     AxisPlacement,
     BodyPoint,
+    Capsule,
     Compensator,
     Controller,
     Coupling,
@@ -26,6 +27,7 @@ from stiffarm.robot.arm import (
     Vector3,
 )
 from stiffarm.robot.schema import (
+    CapsuleTable,
     CouplingTable,
     DhJointTable,
     DhRobotTable,
@@ -97,6 +99,7 @@ def build_robot(table: RobotTable, chain: Robot | None = None) -> Robot:
         tool=_tool(scale, table.tool),
         links=tuple(_link(scale, link) for link in table.link),
         compensators=tuple(_compensator(scale, compensator) for compensator in table.compensator),
+        capsules=tuple(_capsule(scale, capsule) for capsule in table.capsule),
         priors=tuple(Prior(prior.parameter, prior.sigma, prior.unit) for prior in table.prior),
         source=_source(table, chain),
         notes=tuple(([table.source] if table.source is not None else []) + table.notes),
@@ -141,6 +144,7 @@ def _joint(scale: _Scale, table: DhJointTable | FramesJointTable, geometry: Dena
         geometry=geometry,
         sign=table.sign,
         limits=scale.limits(table.type, table.limits),
+        speed=None if table.speed is None else scale.motion(table.type, table.speed),
         compliance=table.compliance,
         couples_to=_coupling(table.couples_to),
         mass=table.mass,
@@ -160,6 +164,7 @@ def _with_added(scale: _Scale, joint: Joint, table: UrdfJointTable | None) -> Jo
         geometry=geometry,
         sign=joint.sign if table.sign is None else table.sign,
         limits=joint.limits if table.limits is None else scale.limits(joint.kind, table.limits),
+        speed=joint.speed if table.speed is None else scale.motion(joint.kind, table.speed),
         compliance=joint.compliance if table.compliance is None else table.compliance,
         couples_to=joint.couples_to if table.couples_to is None else _coupling(table.couples_to),
         mass=joint.mass if table.mass is None else table.mass,
@@ -176,6 +181,11 @@ def unit_axis(axis: Vector3) -> Vector3:
 
 def _coupling(table: CouplingTable | None) -> Coupling | None:
     return None if table is None else Coupling(table.joint, table.gain)
+
+
+def _capsule(scale: _Scale, table: CapsuleTable) -> Capsule:
+    start, end = (None if xyz is None else scale.point(xyz) for xyz in (table.start, table.end))
+    return Capsule(table.on, scale.length(table.radius), start, end)
 
 
 def _link(scale: _Scale, table: LinkTable) -> Link:

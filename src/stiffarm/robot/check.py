@@ -45,6 +45,7 @@ def reference_problems(source: TomlSource, joint_names: Sequence[str]) -> list[P
     problems += _repeated(source, "compensator", "joint", "a second compensator acts on this joint")
     problems += _unknown(source, _used(source, "link", "after"), [*known, "base"])
     problems += _unknown(source, _used(source, "compensator", "joint"), known)
+    problems += _unknown(source, _used(source, "capsule", "on"), [*known, "base", "flange"])
     problems += _unknown(source, _couplings(source), known)
     problems += _unknown(source, _carriers(source), known)
     for i, table in _tables(source, "joint"):

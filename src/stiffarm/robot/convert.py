@@ -194,6 +194,8 @@ def _warn_of_losses(robot: Robot, output: Path) -> None:
         "gravity compensators": bool(robot.compensators),
         "load points": bool(robot.tool.load_points),
         "priors": bool(robot.priors),
+        "capsules": bool(robot.capsules),
+        "speeds": any(joint.speed is not None for joint in robot.joints),
         "the direction of gravity": robot.gravity != STANDARD_GRAVITY,
     }
     left_out = [name for name, present in losses.items() if present]

@@ -32,6 +32,7 @@ def describe(robot: Robot) -> str:
         _compensators(robot),
         _masses(robot),
         _points(robot),
+        _bodies(robot),
         _controller(robot),
         _notes(robot),
     )
@@ -184,6 +185,18 @@ def _points(robot: Robot) -> Iterator[str]:
 
 def _body_point(point: BodyPoint) -> tuple[str, ...]:
     return (point.on or "flange", *map(_mm, point.xyz))
+
+
+def _bodies(robot: Robot) -> Iterator[str]:
+    if not robot.capsules:
+        return
+    yield "Bodies (capsules, for collisions)"
+    rows = [
+        (_short(c.on), _mm(c.radius), "origin" if c.start is None else _vector(c.start),
+         "next origin" if c.end is None else _vector(c.end))
+        for c in robot.capsules
+    ]  # fmt: skip
+    yield from _table(("on", "radius mm", "from x y z mm", "to x y z mm"), rows)
 
 
 def _controller(robot: Robot) -> Iterator[str]:

@@ -81,6 +81,10 @@ def _points(robot: Robot) -> Iterator[_Size]:
     for group, points in (("markers", tool.markers), ("load_points", tool.load_points)):
         for point in points:
             yield _Size(("tool", group, point.name), math.hypot(*point.xyz), LONGEST_M, "m", step)
+    for i, capsule in enumerate(robot.capsules):
+        yield _Size(("capsule", i, "radius"), capsule.radius, LONGEST_M, "m", step)
+        for end, xyz in (("start", capsule.start), ("end", capsule.end)):
+            yield _Size(("capsule", i, end), math.hypot(*(xyz or (0.0,))), LONGEST_M, "m", step)
     for i, link in enumerate(robot.links):
         yield _Size(("link", i, "xyz"), math.hypot(*(link.xyz or (0.0,))), LONGEST_M, "m", step)
 

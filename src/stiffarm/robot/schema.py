@@ -75,6 +75,7 @@ class JointTable(Table):
     name: JointName
     sign: Sign = 1
     limits: Limits | None = None
+    speed: Positive | None = None
     compliance: NotNegative | None = None
     couples_to: CouplingTable | None = None
     mass: NotNegative = 0.0
@@ -109,10 +110,20 @@ class UrdfJointTable(Table):
     sign: Sign | None = None
     offset: Number | None = None
     limits: Limits | None = None
+    speed: Positive | None = None
     compliance: NotNegative | None = None
     couples_to: CouplingTable | None = None
     mass: NotNegative | None = None
     com: Vector | None = None
+
+
+class CapsuleTable(Table):
+    """``[[capsule]]``: how large a body is, for collisions."""
+
+    on: str
+    radius: Positive
+    start: Vector | None = None
+    end: Vector | None = None
 
 
 class LinkTable(Table):
@@ -233,6 +244,7 @@ class RobotTable(Table):
     link: list[LinkTable] = Field(default_factory=list)
     compensator: list[Annotated[SpringTable | GasTable, Field(discriminator="type")]] = Field(default_factory=list)
     prior: list[PriorTable] = Field(default_factory=list)
+    capsule: list[CapsuleTable] = Field(default_factory=list)
 
 
 def _some(joints: list[Any]) -> list[Any]:

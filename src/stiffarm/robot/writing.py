@@ -20,6 +20,7 @@ from stiffarm.robot.arm import (
     ZERO3,
     AxisPlacement,
     BodyPoint,
+    Capsule,
     Compensator,
     Controller,
     DenavitHartenberg,
@@ -130,6 +131,7 @@ def _blocks(robot: Robot, numbers: _FileNumbers) -> list[tuple[str, Entries]]:
     blocks += [("[[joint]]", _joint(joint, numbers)) for joint in robot.joints]
     blocks += [("[[link]]", _link(link, numbers)) for link in robot.links]
     blocks += [("[[compensator]]", _compensator(compensator, numbers)) for compensator in robot.compensators]
+    blocks += [("[[capsule]]", _capsule(capsule, numbers)) for capsule in robot.capsules]
     blocks += [
         ("[[prior]]", {"parameter": prior.parameter, "sigma": prior.sigma, "unit": prior.unit})
         for prior in robot.priors
@@ -175,6 +177,8 @@ def _joint(joint: Joint, numbers: _FileNumbers) -> Entries:
     entries |= _other("sign", joint.sign, 1)
     if joint.limits is not None:
         entries["limits"] = [numbers.motion(joint, limit) for limit in joint.limits]
+    if joint.speed is not None:
+        entries["speed"] = numbers.motion(joint, joint.speed)
     if joint.compliance is not None:
         entries["compliance"] = joint.compliance
     if joint.couples_to is not None:
@@ -200,6 +204,12 @@ def _link(link: Link, numbers: _FileNumbers) -> Entries:
     if link.compliance is not None:
         entries["compliance"] = link.compliance
     return entries
+
+
+def _capsule(capsule: Capsule, numbers: _FileNumbers) -> Entries:
+    ends = {"start": capsule.start, "end": capsule.end}
+    entries: Entries = {"on": capsule.on, "radius": numbers.length(capsule.radius)}
+    return entries | {key: numbers.point(xyz) for key, xyz in ends.items() if xyz is not None}
 
 
 def _compensator(compensator: Compensator, numbers: _FileNumbers) -> Entries:
