@@ -8,7 +8,12 @@ With T(q) the tool of the real arm at its equilibrium under weights, compensator
 L a length of the arm, so that turns count as lengths, U = diag(1/L or 1) likewise for joint values, J the columns of
 the joints of the unbent arm at the tool, B the axes of the wished tool about which its turn is kept.  It is the
 smallest correction when more joints move than conditions are to be met.  J leaves out how the deflection d changes
-with q, so each step leaves about |d|/L of the error: a few millimetres become nanometres in two or three steps.
+with q, so the first step leaves about |d|/L of the error.  What a step dq did to e beyond J then corrects it (Broyden),
+
+    J  <-  J - (e' - e + J dq) dq' / |dq|^2,
+
+and a few millimetres become nanometres in three steps, also where J alone would creep, near singularities.  Equilibria
+are solved only as well as the error of a step needs, from those of the step before, and fully at the end.
 
 An arm of fewer joints keeps the position first, dq_1 = J_p^+ e_p, and with N = I - J_p^+ J_p the orientation as well
 as it then can: dq_2 = N (J_r N)^+ (e_r - J_r dq_1).
@@ -31,6 +36,7 @@ from stiffarm.model.arm_model import Arm
 from stiffarm.model.equilibrium import equilibrium
 from stiffarm.model.kernel import cross, dot, frames, world_point
 from stiffarm.model.loads import Load, State
+from stiffarm.model.newton import WANTED
 from stiffarm.model.rotations import vector_of
 from stiffarm.model.statics import predict_exact
 
@@ -44,6 +50,10 @@ ARRIVED_M = 1e-7
 """m (turns as lengths): a larger error at the end is no solution."""
 AMPLIFIED = 50.0
 """Joint motion over tool motion, both as lengths, beyond which a correction is not taken."""
+ON_THE_WAY = (1e-6, 1e-7, 1e-9)
+"""Relative residual of the equilibrium at the first steps: what the error is by then needs no more."""
+LEAST_STEP_M = 1e-9
+"""m: a shorter step teaches nothing."""
 LEAST_ERROR_M = 1e-5
 """m: an error smaller than this is not asked how much joint motion it costs."""
 _SMALL = 1e-14
@@ -117,6 +127,42 @@ def invert(arm: Arm, wished: Wished, freedom: Freedom) -> Found:
     return solver.run()
 
 
+@dataclass(frozen=True, eq=False)
+class _Secant:
+    """Jacobians of the loaded arm: those of the unbent one, corrected by what the last steps did."""
+
+    unbent: Floats
+    """(n, conditions, joints) of lengths."""
+    learned: Floats
+    """Likewise: what bending adds, as far as steps have shown it."""
+    error: Floats
+    """(conditions, n) where they hold."""
+    step: Floats | None = None
+    """(n, joints, 1) the step that was taken from there."""
+
+    @property
+    def jacobian(self) -> Floats:
+        """(n, conditions, joints)"""
+        return self.unbent + self.learned
+
+    @classmethod
+    def of(cls, unbent: Floats, error: Floats, before: _Secant | None) -> _Secant:
+        """After a step, the smallest correction of what was learned before that explains it."""
+        if before is None or before.step is None:
+            return cls(unbent, np.zeros_like(unbent), error)
+        step = before.step
+        along = 0.5 * (unbent + before.unbent) + before.learned
+        missed = (error - before.error).T[:, :, None] + along @ step
+        across = np.swapaxes(step, 1, 2)
+        size = across @ step
+        correction = np.divide(missed @ across, size, out=np.zeros_like(unbent), where=size > LEAST_STEP_M**2)
+        return cls(unbent, before.learned - np.nan_to_num(correction), error)
+
+    def moved(self, rows: Flags, step: Floats) -> _Secant:
+        """For those of the points that go on, by a step (joints, n) in lengths."""
+        return _Secant(self.unbent[rows], self.learned[rows], self.error[:, rows], step.T[:, :, None])
+
+
 class _Solver:
     def __init__(self, arm: Arm, wished: Wished, freedom: Freedom) -> None:
         self.arm, self.wished, self.freedom = arm, wished, freedom
@@ -128,21 +174,24 @@ class _Solver:
         self.moving = np.array(freedom.moving, dtype=float)[:, None]
         given = [joint.limits or (-np.inf, np.inf) for joint in arm.robot.joints]
         self.low, self.high = np.array(given).T[:, :, None]
+        self.theta: dict[int, Floats] = {}
+        """Elastic coordinates of every point, by effect, where the last step left them."""
 
     def run(self) -> Found:
         """Iterate until every point has arrived or is given up."""
         n, wished = self.n, self.wished
         q = np.array(wished.q)
-        moved = np.zeros(q.shape)
         status, steps = np.zeros(n, dtype=np.int64), np.zeros(n, dtype=np.int64)
         residual, spread = np.full((2, n), np.nan), np.zeros(n)
         before, elastic = np.full((3, n), np.nan), np.full((3, n), np.nan)
         free = np.repeat(self.moving, n, axis=1)
         first = np.zeros(n)
         left = np.arange(n)
+        secant: _Secant | None = None
         for step in range(MOST_STEPS + 1):
             part = wished.take(left)
-            error, bending, turned = self.errors(part, q[:, left])
+            on_the_way = step < len(ON_THE_WAY)
+            error, bending, turned = self.errors(part, q[:, left], left, ON_THE_WAY[step] if on_the_way else WANTED)
             if step == 0:
                 before[:, left], elastic[:, left] = -error[:3], bending
                 first = np.linalg.norm(error, axis=0)
@@ -152,21 +201,24 @@ class _Solver:
             lost = ~np.isfinite(size)
             status[left[lost]] = LOST
             most = AMPLIFIED * np.maximum(first[left], LEAST_ERROR_M)
-            wild = np.max(np.abs(moved[:, left]) / self.unit, axis=0) > most
+            wild = np.max(np.abs(q[:, left] - wished.q[:, left]) / self.unit, axis=0) > most
             status[left[wild & ~lost]] = SINGULAR
             jacobian = self.jacobian(q[:, left], turned)
             if step == 0:
                 spread = self.spread(jacobian, free)
+            secant = _Secant.of(jacobian, error, secant)
             # fewer joints than conditions: a step that no longer moves anything has arrived
-            change = self.step(jacobian, error, free[:, left])
+            change = self.step(secant.jacobian, error, free[:, left])
             rest = np.linalg.norm(change / self.unit, axis=0) if self.freedom.lacking else size
-            going = (rest > ENOUGH_M) & ~lost & ~wild
-            steps[left[going]] = step + 1
+            steps[left[(rest > ENOUGH_M) & ~lost & ~wild]] = step + 1
+            going = ((rest > ENOUGH_M) | on_the_way) & ~lost & ~wild
             if step == MOST_STEPS or not going.any():
                 break
             left, change = left[going], change[:, going]
-            q[:, left] = self.within(q[:, left] + change, free, left) if self.freedom.redundant else q[:, left] + change
-            moved[:, left] = q[:, left] - wished.q[:, left]
+            there = q[:, left] + change
+            there = self.within(there, free, left) if self.freedom.redundant else there
+            secant = secant.moved(going, (there - q[:, left]) / self.unit)
+            q[:, left] = there
         arrived = residual[0] < ARRIVED_M
         if not self.freedom.lacking:
             arrived &= residual[1] * self.length < ARRIVED_M
@@ -174,10 +226,19 @@ class _Solver:
         status[status == UNTOUCHED] = ASTRAY
         return Found(q, status, np.minimum(steps, MOST_STEPS), residual, before, elastic, spread)
 
-    def errors(self, wished: Wished, q: Floats) -> tuple[Floats, Floats, Floats]:
-        """Scaled errors (3 + kept turns, n), deflection (3, n), and the kept axes of the wished tool (turns, 3, n)."""
+    def errors(
+        self, wished: Wished, q: Floats, rows: NDArray[np.int64], accuracy: float
+    ) -> tuple[Floats, Floats, Floats]:
+        """Scaled errors (3 + kept turns, n), deflection (3, n), and the kept axes of the wished tool (turns, 3, n).
+
+        Equilibria begin where those of these ``rows`` were left.
+        """
         state = wished.state(self.arm, np.ascontiguousarray(q))
-        found = predict_exact(self.arm, state, "tool", found=equilibrium(self.arm, state))
+        start = {effect: np.ascontiguousarray(theta[:, rows]) for effect, theta in self.theta.items()}
+        at = equilibrium(self.arm, state, start=start or None, wanted=accuracy)
+        for effect, theta in at.theta.items():
+            self.theta.setdefault(effect, np.zeros((len(theta), self.n)))[:, rows] = np.where(at.reached, theta, 0.0)
+        found = predict_exact(self.arm, state, "tool", found=at)
         kept = wished.rotation_world[list(self.freedom.kept_turns)]
         position = wished.position_world - found.position
         if not len(kept):

@@ -12,7 +12,16 @@ from stiffarm.errors import InputError, Problem
 from stiffarm.model.arm_model import Arm
 from stiffarm.model.kernel import chunks
 from stiffarm.model.loads import State
-from stiffarm.model.newton import ACCEPTED, BUCKLED, EQUILIBRIUM, NO_EQUILIBRIUM, Solved, bending_effects, solve
+from stiffarm.model.newton import (
+    ACCEPTED,
+    BUCKLED,
+    EQUILIBRIUM,
+    NO_EQUILIBRIUM,
+    WANTED,
+    Solved,
+    bending_effects,
+    solve,
+)
 from stiffarm.model.posture import Posture
 from stiffarm.model.stages import Unbent
 
@@ -90,11 +99,15 @@ class Equilibrium:
         return Posture(unbent, theta)
 
 
-def equilibrium(arm: Arm, state: State) -> Equilibrium:
+def equilibrium(
+    arm: Arm, state: State, *, start: Mapping[int, Floats] | None = None, wanted: float = WANTED
+) -> Equilibrium:
     """Equilibrium of every configuration of a state under its loads (forces and couples fixed in the world).
 
     Effects that first order linearises (compensators) take part with their true laws.  Measured joint torques,
-    when the state has them, fix what their joints give way by.
+    when the state has them, fix what their joints give way by.  ``start`` are elastic coordinates of a state near by,
+    as `Equilibrium.theta`.  With a relative residual ``wanted`` that is larger than usual the answer is a step on the
+    way: where it was quick nobody asked whether the arm stays there.
 
     >>> from stiffarm.model.arm_model import ArmModel
     >>> from stiffarm.model.loads import Load
@@ -107,10 +120,14 @@ def equilibrium(arm: Arm, state: State) -> Equilibrium:
     ('equilibrium', 'buckled')
     """
     arm = arm.exact
-    arm = arm.exact
     effects = bending_effects(arm, state)
     parts = list(chunks(len(state), SOLVED_TOGETHER)) or [slice(0)]
-    return _assembled(arm, state, effects, [solve(arm, state.part(rows), effects) for rows in parts])
+    known = effects and start is not None and all(effect in start for effect in effects)
+    near = np.concatenate([start[effect] for effect in effects]) if known and start is not None else None
+    solutions = [
+        solve(arm, state.part(rows), effects, None if near is None else near[:, rows], wanted) for rows in parts
+    ]
+    return _assembled(arm, state, effects, solutions)
 
 
 def _assembled(arm: Arm, state: State, effects: Sequence[int], parts: Sequence[Solved]) -> Equilibrium:

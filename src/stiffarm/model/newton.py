@@ -76,9 +76,15 @@ def bending_effects(arm: Arm, state: State) -> tuple[int, ...]:
     return tuple(found)
 
 
-def solve(arm: Arm, state: State, effects: Sequence[int]) -> Solved:
-    """Equilibria of a chunk of configurations; none where a number is missing."""
-    plain = _plain(Unbent(arm, state, effects))
+def solve(
+    arm: Arm, state: State, effects: Sequence[int], start: Floats | None = None, wanted: float = WANTED
+) -> Solved:
+    """Equilibria of a chunk of configurations; none where a number is missing.
+
+    ``start`` (coordinates, n) is where to begin, ``wanted`` the relative residual to stop at; one that is larger than
+    what is accepted of an equilibrium leaves the question of stability open where the plain iteration got there.
+    """
+    plain = _plain(Unbent(arm, state, effects), start, wanted)
     _settle(arm, state, effects, plain, np.flatnonzero((plain.status == NO_EQUILIBRIUM) & np.isfinite(plain.residual)))
     doubtful = np.flatnonzero((plain.softening >= 1.0) & (plain.status == EQUILIBRIUM))
     for rows in _parts(doubtful):
@@ -88,9 +94,10 @@ def solve(arm: Arm, state: State, effects: Sequence[int]) -> Solved:
     return plain
 
 
-def _plain(unbent: Unbent) -> Solved:
+def _plain(unbent: Unbent, start: Floats | None, wanted: float) -> Solved:
     """Plain iteration; rows in which it is slow stay at zero with their residual."""
-    theta = np.zeros((unbent.size, unbent.n))
+    accepted = max(ACCEPTED, wanted)
+    theta = np.zeros((unbent.size, unbent.n)) if start is None else start
     slow = np.zeros(unbent.n, dtype=bool)
     iterations = np.zeros(unbent.n, dtype=np.int64)
     before = np.full(unbent.n, np.inf)
@@ -98,17 +105,18 @@ def _plain(unbent: Unbent) -> Solved:
         posture = Posture(unbent, theta)
         new = unbent.give(posture.torque)
         residual = relative_residual(unbent, theta, new)
-        slow |= ~(residual <= SLOW * before) & ~(residual <= ACCEPTED)  # also where something is not a number
-        done = (residual <= WANTED) | ((residual <= ACCEPTED) & (residual > SLOW * before))
+        slow |= ~(residual <= SLOW * before) & ~(residual <= accepted)  # also where something is not a number
+        done = (residual <= wanted) | ((residual <= ACCEPTED) & (residual > SLOW * before))
         iterations[~done & ~slow] = step + 1
         if (done | slow).all() or step == PLAIN_STEPS - 1:
             break
         theta = np.where(slow, 0.0, new)
         before = residual
     theta = np.where(slow, 0.0, theta)
-    found = (residual <= ACCEPTED) & (_largest_turn(posture) <= LARGEST_TURN)
+    found = (residual <= accepted) & (_largest_turn(posture) <= LARGEST_TURN)
     status = np.where(found, EQUILIBRIUM, NO_EQUILIBRIUM)
-    return Solved(theta, residual, iterations, softening_bound(posture), status)
+    bound = softening_bound(posture) if accepted == ACCEPTED else np.zeros(unbent.n)
+    return Solved(theta, residual, iterations, bound, status)
 
 
 def relative_residual(unbent: Unbent, theta: Floats, given: Floats) -> Floats:
