@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from stiffarm.cli.common import AsJson, Quiet, Seed, answer, tell, warn_all
+from stiffarm.cli.handover import AllowAbsoluteAccuracy, Base, Blend, MostPoints, Speed, Targets, Tool, cell_of
 from stiffarm.cli.pulls import ConstantForce, ConstantTorque, ForceFrame, LoadPoint, MillingFile
 
 if TYPE_CHECKING:
     from stiffarm.compensate.compensating import Compensation
+    from stiffarm.compensate.languages import Handover, Language
     from stiffarm.compensate.model_file import KnownModel
+    from stiffarm.compensate.wishing import Wish
 
 MOST_SHOWN = 10
 
@@ -21,7 +24,9 @@ def compensate(
     model: Annotated[str, typer.Argument(help="A model file, a robot file or a packaged robot.")],
     path: Annotated[Path, typer.Argument(metavar="PATH", help="A .path.csv: joints or poses, forces.")],
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it.")] = None,
-    to: Annotated[str, typer.Option("--to", metavar="LANGUAGE", help="csv, or a controller's language.")] = "csv",
+    to: Annotated[
+        str | None, typer.Option("--to", metavar="LANGUAGE", help="csv, krl, rapid. [default: by the ending of -o]")
+    ] = None,
     controller: Annotated[
         Literal["nominal", "model"], typer.Option(help="Whose kinematics the controller inverts when told a pose.")
     ] = "nominal",
@@ -36,6 +41,13 @@ def compensate(
     allow_unusable: Annotated[
         bool, typer.Option("--allow-unusable", help="Use a model whose verdict is no; the output says so.")
     ] = False,
+    allow_absolute_accuracy: AllowAbsoluteAccuracy = False,
+    targets: Targets = None,
+    base: Base = [],  # noqa: B006
+    tool: Tool = [],  # noqa: B006
+    speed: Speed = None,
+    blend: Blend = None,
+    most_points: MostPoints = 5000,
     workers: Annotated[int, typer.Option(min=1, max=64, help="Threads.")] = 2,
     as_json: AsJson = False,
     seed: Seed = 0,
@@ -48,24 +60,28 @@ def compensate(
     from stiffarm.cli.progress import Progress
     from stiffarm.compensate.compensating import How
     from stiffarm.compensate.compensating import compensate as run
-    from stiffarm.compensate.languages import language
+    from stiffarm.compensate.languages import Handover, language_of
     from stiffarm.compensate.model_file import read_model
     from stiffarm.compensate.pulling import Asking
     from stiffarm.compensate.wishing import wish_of
     from stiffarm.measure.paths import read_path
 
-    writer = language(to)
+    writer = language_of(to, output)
+    cell = cell_of(targets, base, tool, speed, blend, most_points)
     asking = Asking.of(force_frame, force, torque, load_point, milling)
     known = read_model(model)
     allowed = _allowed(known, allow_unusable)
+    if output is not None:
+        allowed += _accuracy(known, writer, allow_absolute_accuracy)
     source = read_path(path, known.robot)
     wish = wish_of(source, known.nominal()).under(asking, source, known.robot)
     with Progress("points", quiet) as progress:
         found = run(known, source, wish, How(controller, tuple(free), workers), progress.tell)
     warn_all((*allowed, *found.warnings))
-    found = found.saying(_notes(known, found), allowed)
-    written = _write(writer, known, source, found, output)
-    document = _document(found, model, path, to, written)
+    found = found.saying(_notes(known, found, wish), allowed)
+    handover = Handover(known, source, found.remarks(), allow_absolute_accuracy, cell)
+    written = _write(writer, handover, found, output)
+    document = _document(found, model, path, writer.name, written)
     answer(document, _text(found, written), as_json)
     return 0 if found.path.complete else 1
 
@@ -87,20 +103,28 @@ def _allowed(model: KnownModel, allow: bool) -> tuple[str, ...]:
     return (f"MODEL NOT USABLE, allowed by option: {model.unusable}",)
 
 
-def _notes(model: KnownModel, found: Compensation) -> tuple[str, ...]:
+def _accuracy(model: KnownModel, writer: Language, allow: bool) -> tuple[str, ...]:
+    from stiffarm.compensate.handing_over import absolute_accuracy_notes
+
+    return absolute_accuracy_notes(model.robot, allowed=allow, program=not writer.partial, file=model.file)
+
+
+def _notes(model: KnownModel, found: Compensation, wish: Wish) -> tuple[str, ...]:
+    from stiffarm.compensate.handing_over import loads_note
+
     kinematics = "the robot file" if found.path.kinematics == "nominal" else "the model"
-    return (f"corrected with {Path(model.file).name}; poses are told to a controller that inverts {kinematics}",)
+    return (
+        f"corrected with {Path(model.file).name}; poses are told to a controller that inverts {kinematics}",
+        loads_note(wish.wished, model.robot),
+    )
 
 
-def _write(writer: Any, model: KnownModel, source: Any, found: Compensation, output: Path | None) -> list[str]:
-    from stiffarm.compensate.languages import Handover
-
+def _write(writer: Language, handover: Handover, found: Compensation, output: Path | None) -> list[str]:
     if output is None:
         return []
     if not found.path.complete and not writer.partial:
         tell(f"{output} is not written: a program must not leave points out")
         return []
-    handover = Handover(model, source, found.remarks())
     return [str(one) for one in writer.writer()(found.path, handover, output)]
 
 

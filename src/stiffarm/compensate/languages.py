@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from stiffarm.errors import InputError, Problem, did_you_mean
 
 if TYPE_CHECKING:
+    from stiffarm.compensate.cell import Cell
     from stiffarm.compensate.corrected import CorrectedPath
     from stiffarm.compensate.model_file import KnownModel
     from stiffarm.measure.paths import PathFile
@@ -31,6 +32,15 @@ class Handover:
     """Further columns for tables, one cell a point: residual, deviations, why a point is refused."""
     corrected_twice: bool = False
     """Whether to write although the controller may correct by itself."""
+    stated_cell: Cell | None = None
+    """Base, tool, targets, speed and rounding as they were asked for; None: nothing was."""
+
+    @property
+    def cell(self) -> Cell:
+        """Base, tool, targets, speed and rounding."""
+        from stiffarm.compensate.cell import Cell
+
+        return self.stated_cell or Cell()
 
 
 Writer = Callable[["CorrectedPath", Handover, Path], Sequence[Path]]
@@ -45,6 +55,8 @@ class Language:
     """Imports the writer."""
     partial: bool = False
     """Whether a path with refused points may be written: tables can leave cells empty, programs cannot."""
+    endings: tuple[str, ...] = ()
+    """Of its files, by which the language is known when nobody names it."""
 
 
 def _csv() -> Writer:
@@ -53,8 +65,36 @@ def _csv() -> Writer:
     return write_csv
 
 
-LANGUAGES: tuple[Language, ...] = (Language("csv", _csv, partial=True),)
+def _krl() -> Writer:
+    from stiffarm.compensate.krl import write_krl
+
+    return write_krl
+
+
+def _rapid() -> Writer:
+    from stiffarm.compensate.rapid import write_rapid
+
+    return write_rapid
+
+
+LANGUAGES: tuple[Language, ...] = (
+    Language("csv", _csv, partial=True, endings=(".csv",)),
+    Language("krl", _krl, endings=(".src",)),
+    Language("rapid", _rapid, endings=(".mod", ".modx")),
+)
 """In the order of the help."""
+
+
+def language_of(name: str | None, output: Path | None) -> Language:
+    """The language that is named, else that of the output's ending, else the first.
+
+    >>> language_of(None, Path("job.src")).name, language_of("csv", None).name, language_of(None, None).name
+    ('krl', 'csv', 'csv')
+    """
+    if name is not None:
+        return language(name)
+    ending = "" if output is None else output.suffix.lower()
+    return next((one for one in LANGUAGES if ending in one.endings), LANGUAGES[0])
 
 
 def language(name: str) -> Language:

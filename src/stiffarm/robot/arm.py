@@ -185,6 +185,8 @@ class Controller:
 
     brand: str | None = None
     absolute_accuracy: Literal["on", "off", "unknown"] = "unknown"
+    tool0: Placement = Placement()
+    """The frame the controller sees its tools from, seen from the flange of the file."""
 
 
 @dataclass(frozen=True)

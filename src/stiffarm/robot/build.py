@@ -93,7 +93,9 @@ def build_robot(table: RobotTable, chain: Robot | None = None) -> Robot:
         convention=table.convention,
         units=FileUnits(table.units.length, table.units.angle),
         gravity=table.gravity,
-        controller=Controller(table.controller.brand, table.controller.absolute_accuracy),
+        controller=Controller(
+            table.controller.brand, table.controller.absolute_accuracy, scale.placement(table.controller.tool0)
+        ),
         base=scale.placement(table.base),
         flange=scale.placement(table.flange) if chain is None else chain.flange,
         tool=_tool(scale, table.tool),

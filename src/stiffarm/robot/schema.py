@@ -48,13 +48,6 @@ class UnitsTable(Table):
     angle: Annotated[str, known_unit("angle")]
 
 
-class ControllerTable(Table):
-    """``controller``."""
-
-    brand: str | None = None
-    absolute_accuracy: Literal["on", "off", "unknown"] = "unknown"
-
-
 class CouplingTable(Table):
     """``couples_to`` of a joint."""
 
@@ -63,10 +56,18 @@ class CouplingTable(Table):
 
 
 class PlacementTable(Table):
-    """``[base]``, ``[flange]``."""
+    """``[base]``, ``[flange]``, ``tool0``."""
 
     xyz: Vector = ZERO3
     rpy: Vector = ZERO3
+
+
+class ControllerTable(Table):
+    """``controller``."""
+
+    brand: str | None = None
+    absolute_accuracy: Literal["on", "off", "unknown"] = "unknown"
+    tool0: PlacementTable = PlacementTable()
 
 
 class JointTable(Table):

@@ -30,6 +30,7 @@ ALLOWED = {
     "gravity": "[x, y, z] in m/s^2",
     "absolute_accuracy": "on, off, unknown",
     "brand": 'a text such as "kuka"',
+    "tool0": "{ xyz = [x, y, z], rpy = [roll, pitch, yaw] }: the controller's flange seen from that of the file",
     "notes": "a list of sentences",
     "source": "a sentence",
     "joint": "a joint's name; the joints themselves are [[joint]] tables",

@@ -127,7 +127,7 @@ class _FileNumbers:
 
 def _blocks(robot: Robot, numbers: _FileNumbers) -> list[tuple[str, Entries]]:
     """Header and entries of every table, in the order of the file."""
-    blocks: list[tuple[str, Entries]] = [("", _top(robot, numbers.units))]
+    blocks: list[tuple[str, Entries]] = [("", _top(robot, numbers))]
     blocks += [("[[joint]]", _joint(joint, numbers)) for joint in robot.joints]
     blocks += [("[[link]]", _link(link, numbers)) for link in robot.links]
     blocks += [("[[compensator]]", _compensator(compensator, numbers)) for compensator in robot.compensators]
@@ -144,11 +144,11 @@ def _blocks(robot: Robot, numbers: _FileNumbers) -> list[tuple[str, Entries]]:
     return blocks
 
 
-def _top(robot: Robot, units: FileUnits) -> Entries:
+def _top(robot: Robot, numbers: _FileNumbers) -> Entries:
     entries: Entries = {
         "format": FORMAT,
         "name": robot.name,
-        "units": {"length": units.length, "angle": units.angle},
+        "units": {"length": numbers.units.length, "angle": numbers.units.angle},
         "convention": robot.convention,
     }
     if robot.convention == "urdf" and robot.source is not None:
@@ -158,7 +158,10 @@ def _top(robot: Robot, units: FileUnits) -> Entries:
         entries["gravity"] = robot.gravity
     if robot.controller != Controller():
         brand: Entries = {} if robot.controller.brand is None else {"brand": robot.controller.brand}
-        entries["controller"] = {**brand, "absolute_accuracy": robot.controller.absolute_accuracy}
+        tool0: Entries = {}
+        if robot.controller.tool0 != Placement():
+            tool0 = {"tool0": numbers.placement(robot.controller.tool0)}
+        entries["controller"] = {**brand, "absolute_accuracy": robot.controller.absolute_accuracy, **tool0}
     if robot.notes:
         entries["notes"] = robot.notes
     return entries
