@@ -31,7 +31,7 @@ ROOMS = (
 )
 """In the direction data flows: a room imports itself and the rooms before it."""
 
-FOUNDATION = ("errors", "units")
+FOUNDATION = ("calling", "errors", "showing", "units")
 """Modules beside the rooms that every room may import; they import only one another."""
 
 FACE = ("__init__", "__main__")

@@ -12,22 +12,63 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from stiffarm.compensate.api import budget, compare, compensate, predict, simulate, validate
+    from stiffarm.compensate.given import table
+    from stiffarm.compensate.model_file import read_model
+    from stiffarm.errors import InputError
+    from stiffarm.identifiability.api import assess
+    from stiffarm.identifiability.question import Question
     from stiffarm.identify.api import identify
     from stiffarm.identify.estimate import Estimate
+    from stiffarm.identify.model_file import read_estimate
     from stiffarm.identify.options import Options
     from stiffarm.measure.merging import read_campaigns
+    from stiffarm.measure.writing import write_campaign
     from stiffarm.robot.reading import read_robot
 
 _HOME = {
     "Estimate": "stiffarm.identify.estimate",
+    "InputError": "stiffarm.errors",
     "Options": "stiffarm.identify.options",
+    "Question": "stiffarm.identifiability.question",
+    "assess": "stiffarm.identifiability.api",
+    "budget": "stiffarm.compensate.api",
+    "compare": "stiffarm.compensate.api",
+    "compensate": "stiffarm.compensate.api",
     "identify": "stiffarm.identify.api",
+    "predict": "stiffarm.compensate.api",
     "read_campaigns": "stiffarm.measure.merging",
+    "read_estimate": "stiffarm.identify.model_file",
+    "read_model": "stiffarm.compensate.model_file",
     "read_robot": "stiffarm.robot.reading",
+    "simulate": "stiffarm.compensate.api",
+    "table": "stiffarm.compensate.given",
+    "validate": "stiffarm.compensate.api",
+    "write_campaign": "stiffarm.measure.writing",
 }
 """Public names and where they live: imported when first asked for, so that `import stiffarm` costs nothing."""
 
-__all__ = ["Estimate", "Options", "__version__", "identify", "read_campaigns", "read_robot"]
+__all__ = [
+    "Estimate",
+    "InputError",
+    "Options",
+    "Question",
+    "__version__",
+    "assess",
+    "budget",
+    "compare",
+    "compensate",
+    "identify",
+    "predict",
+    "read_campaigns",
+    "read_estimate",
+    "read_model",
+    "read_robot",
+    "simulate",
+    "table",
+    "validate",
+    "write_campaign",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -15,7 +15,7 @@ from stiffarm.errors import InputError, Problem, found_text
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from stiffarm.compensate.model_file import KnownModel, KnownSetup
+    from stiffarm.compensate.model_file import KnownModel
     from stiffarm.measure.campaign import Campaign
     from stiffarm.measure.virtual import VirtualCampaign
     from stiffarm.robot.arm import Robot
@@ -86,8 +86,7 @@ def simulate(
     nominal = read_robot(robot)
     planned = read_plan(plan, nominal)
     known = KnownModel(robot, ArmModel.of(nominal), {}) if truth is None else _true_model(truth, nominal)
-    planned_setups = {setup.name for setup in planned.setups}
-    own = _own_values(known.file, [setup for setup in known.setups if setup.name in planned_setups])
+    own = known.one_tool([setup.name for setup in planned.setups])
     values = random_truth(known.model, spreads, seed, {**known.values, **own})
     virtual = measured(
         known.model.at(values),
@@ -201,25 +200,6 @@ def _exact_rotations(campaign: Campaign) -> list[str]:
         return []
     step = "--sigma-rotation" if isinstance(instrument, Isotropic) else "columns sigma.rx, sigma.ry, sigma.rz"
     return [f"the rotations of {count} pose rows are exact: nothing says how they scatter ({step} would)"]
-
-
-def _own_values(file: str, setups: Sequence[KnownSetup]) -> Mapping[str, float]:
-    """Markers and tool rotation of the setups of a plan, which must be the same in all of them."""
-    if not setups:
-        return {}
-    first, *others = setups
-    for other in others:
-        if dict(other.values) != dict(first.values):
-            raise InputError(
-                Problem(
-                    f"setups '{first.name}' and '{other.name}' have different markers or tools",
-                    file=file,
-                    column="--truth",
-                    allowed="one tool in all setups of the plan",
-                    next_step="Simulate the setups one after another, each with a plan of its own",
-                )
-            )
-    return first.values
 
 
 def _write(campaign: Campaign, output: Path, plan: Path) -> Path | None:

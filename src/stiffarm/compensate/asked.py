@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,8 +19,9 @@ from stiffarm.identify.domain import leaving
 from stiffarm.identify.estimate import Domain
 from stiffarm.measure.campaign import DEFAULT_MARKER, Campaign, Payload
 from stiffarm.measure.columns import markers_of, meaning_of
+from stiffarm.measure.frames import Source
 from stiffarm.measure.paths import PathFile, read_plan_or_path
-from stiffarm.measure.table import read_table
+from stiffarm.measure.sheet import table_at
 from stiffarm.model.arm_model import Arm
 from stiffarm.model.inverse import inverse_kinematics
 from stiffarm.model.loads import Load, State
@@ -122,14 +122,14 @@ def _number(cell: str, *, counts: bool) -> float | str:
         return cell
 
 
-def read_asked(path: str | Path, nominal: Arm) -> Asked:
+def read_asked(path: Source, nominal: Arm) -> Asked:
     """Read a plan or a path for an arm; `InputError` for poses the nominal arm cannot take."""
     found = read_plan_or_path(path, nominal.robot)
     return _of_campaign(found, path) if isinstance(found, Campaign) else _of_path(found, nominal)
 
 
-def _of_campaign(plan: Campaign, path: str | Path) -> Asked:
-    table = read_table(path)
+def _of_campaign(plan: Campaign, path: Source) -> Asked:
+    table = table_at(path)
     at = plan.readings.experiment
     experiments = plan.experiments
     payloads = tuple(dict.fromkeys(setup.payload for setup in plan.setups)) or (None,)

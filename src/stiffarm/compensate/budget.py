@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,9 +42,14 @@ from stiffarm.compensate.use import Use, use_of
 from stiffarm.errors import InputError, Problem
 from stiffarm.identify.estimate import SharedErrors
 from stiffarm.measure.campaign import Payload
+from stiffarm.measure.frames import Source
 from stiffarm.measure.writing import Cells, write_table
 from stiffarm.model.evaluate import predict, sensitivity
 from stiffarm.robot.placement import Rigid
+from stiffarm.showing import Shown
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -54,8 +59,8 @@ AXES = ("x", "y", "z")
 LOAD = ("load.gain", "load.rx", "load.ry", "load.rz")
 
 
-@dataclass(frozen=True, eq=False)
-class Budget:
+@dataclass(frozen=True, eq=False, repr=False)
+class Budget(Shown):
     """One column per row of what was asked; NaN: not known."""
 
     asked: Asked
@@ -79,6 +84,19 @@ class Budget:
         total = np.sqrt(np.nansum(squares, axis=0))
         total[:, np.isnan(squares).all(axis=(0, 1))] = np.nan
         return np.asarray(total)
+
+    def summary(self) -> tuple[str, ...]:
+        """The largest expanded uncertainty, and what is not in it."""
+        size = np.sqrt((self.combined**2).sum(axis=0))
+        most = f"at most {1e3 * self.coverage * np.nanmax(size):.4g} mm" if np.isfinite(size).any() else "not known"
+        missing = f"not known: {', '.join(self.missing)}" if self.missing else "every line is known"
+        return (f"expanded uncertainty (k = {self.coverage:g}) of a {self.measurand}: {most}", missing)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row per row of what was asked, all lines beside."""
+        import polars as pl
+
+        return pl.DataFrame(self.rows(), infer_schema_length=None)
 
     def known(self, line: str) -> bool:
         """Whether a line is known in every row."""
@@ -169,7 +187,7 @@ class Question:
 
 def budget_file(
     model: KnownModel,
-    path: str | Path,
+    path: Source,
     *,
     marker: str | None = None,
     setup: str | None = None,
@@ -188,7 +206,7 @@ def budget_file(
 
 def ask(
     model: KnownModel,
-    path: str | Path,
+    path: Source,
     *,
     marker: str | None = None,
     setup: str | None = None,

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,10 @@ from stiffarm.measure.writing import Cells
 from stiffarm.model.arm_model import Arm
 from stiffarm.model.evaluate import sensitivity
 from stiffarm.model.rotations import vector_of
+from stiffarm.showing import Shown
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -55,8 +60,8 @@ class How:
     workers: int = 2
 
 
-@dataclass(frozen=True, eq=False)
-class Compensation:
+@dataclass(frozen=True, eq=False, repr=False)
+class Compensation(Shown):
     """A corrected path and what is known of it; arrays are NaN where a point is refused."""
 
     path: CorrectedPath
@@ -112,6 +117,21 @@ class Compensation:
         """The same with sentences for the header of what is written."""
         path = replace(self.path, notes=(*self.path.notes, *notes, *against_advice), against_advice=against_advice)
         return replace(self, path=path)
+
+    def summary(self) -> tuple[str, ...]:
+        """What was corrected, what is left."""
+        done = f"{len(self.path) - len(self.path.refused)} of {len(self.path)} points corrected"
+        if self.before_m is None or self.left_m is None or self.removed is None:
+            return (done,)
+        left = f"error {1e3 * self.before_m:.4g} mm before, {1e3 * self.left_m:.4g} mm expected after"
+        return (done, f"{left} (root mean squares), {100 * self.removed:.2f} % removed")
+
+    def to_polars(self) -> pl.DataFrame:
+        """Corrected joint values (rad, m) and what is known of each point."""
+        import polars as pl
+
+        q = {f"q.{name}": values for name, values in zip(self.path.joints, self.path.q, strict=True)}
+        return pl.DataFrame({"row": self.path.row, **q, **self.remarks()})
 
     def remarks(self) -> dict[str, Cells]:
         """Columns beside the targets: residual, deviations, and reasons where points are refused."""

@@ -7,7 +7,7 @@ a covariance.  In a model file ``robot`` is a packaged name, a path beside the m
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -181,6 +181,22 @@ class KnownModel:
             )
         return self.setups[known.index(name)]
 
+    def one_tool(self, names: Collection[str]) -> Mapping[str, float]:
+        """Markers and tool rotation of some of the setups, which must be the same in all of them."""
+        setups = [setup for setup in self.setups if setup.name in names]
+        for other in setups[1:]:
+            if dict(other.values) != dict(setups[0].values):
+                raise InputError(
+                    Problem(
+                        f"setups '{setups[0].name}' and '{other.name}' have different markers or tools",
+                        file=self.file,
+                        column="--truth",
+                        allowed="one tool in all setups of the plan",
+                        next_step="Simulate the setups one after another, each with a plan of its own",
+                    )
+                )
+        return setups[0].values if setups else {}
+
 
 def read_model(path_or_name: str | Path) -> KnownModel:
     """The model of a file `NAME.model.json`, or a robot (file or packaged name) as its own model."""
@@ -188,7 +204,12 @@ def read_model(path_or_name: str | Path) -> KnownModel:
         robot = read_robot(path_or_name)
         return KnownModel(str(path_or_name), ArmModel.of(robot), {})
     path = Path(path_or_name)
-    table = _table(path)
+    return model_from(read_json(path), path)
+
+
+def model_from(document: object, path: Path) -> KnownModel:
+    """The model of what a file holds; ``path`` is what messages name, and what a robot's file is looked for beside."""
+    table = _table(document, path)
     model = _model(table.robot, path)
     values = {row.name: row.value for row in table.parameters if np.isfinite(row.value)}
     covariance = table.covariance or CovarianceTable(names=[], values=[])
@@ -222,8 +243,7 @@ def _errors(path: Path, table: dict[str, Any] | None) -> ErrorModel | None:
         raise InputError(Problem(what, str(path), column="errors", found=str(error)[:80], next_step=step)) from None
 
 
-def _table(path: Path) -> ModelTable:
-    data = read_json(path)
+def _table(data: object, path: Path) -> ModelTable:
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         found = found_text(data.get("format") if isinstance(data, dict) else data)
         what = "this is not a model file of a known version"

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ from stiffarm.compensate.model_file import KnownModel, KnownSetup
 from stiffarm.compensate.pulling import Asking
 from stiffarm.errors import InputError
 from stiffarm.measure.campaign import Payload
+from stiffarm.measure.frames import Source
 from stiffarm.measure.writing import Cells, write_table
 from stiffarm.model.arm_model import Arm
 from stiffarm.model.equilibrium import Equilibrium, equilibrium
@@ -32,6 +34,10 @@ from stiffarm.model.evaluate import Prediction, predict, sensitivity
 from stiffarm.model.loads import State
 from stiffarm.model.rotations import vector_of
 from stiffarm.robot.placement import Rigid
+from stiffarm.showing import Shown
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,8 +49,8 @@ _MOST_NUMBERS = 4_000_000
 """Numbers of the array of derivatives held at a time."""
 
 
-@dataclass(frozen=True, eq=False)
-class Predicted:
+@dataclass(frozen=True, eq=False, repr=False)
+class Predicted(Shown):
     """One column per row of what was asked; NaN where the row states no joint values."""
 
     asked: Asked
@@ -81,6 +87,23 @@ class Predicted:
         columns |= predicted
         write_table(path, list(columns), list(columns.values()))
 
+    def summary(self) -> tuple[str, ...]:
+        """How much bends, how sure that is."""
+        bending = np.linalg.norm(self.elastic, axis=0)
+        most = f"bending at most {1e3 * np.nanmax(bending):.4g} mm" if np.isfinite(bending).any() else "nothing known"
+        sure = "no uncertainty stated"
+        if self.sigma is not None and np.isfinite(self.sigma).any():
+            sure = f"standard deviation at most {1e3 * np.nanmax(np.linalg.norm(self.sigma[:3], axis=0)):.3g} mm"
+        return (f"{len(self.asked)} rows of {self.asked.file}", f"{most}; {sure}")
+
+    def to_polars(self) -> pl.DataFrame:
+        """The columns of the file with the predicted ones beside them."""
+        import polars as pl
+
+        predicted = self.columns()
+        given = {_beside(header, predicted): self.asked.cells(header) for header in self.asked.text}
+        return pl.DataFrame({**given, **predicted}, strict=False)
+
 
 def _beside(header: str, predicted: Collection[str]) -> str:
     """Name of a column of the file: its own unless a predicted one takes it, as ``x[m]`` of a campaign."""
@@ -89,7 +112,7 @@ def _beside(header: str, predicted: Collection[str]) -> str:
 
 def predict_file(
     model: KnownModel,
-    path: str | Path,
+    path: Source,
     *,
     marker: str | None = None,
     setup: str | None = None,
@@ -104,7 +127,7 @@ def predict_file(
     return predict_asked(model, ask(model, path, marker=marker), known_setup, exact=exact)
 
 
-def ask(model: KnownModel, path: str | Path, *, marker: str | None = None, asking: Asking | None = None) -> Asked:
+def ask(model: KnownModel, path: Source, *, marker: str | None = None, asking: Asking | None = None) -> Asked:
     """The rows of a plan or path file, about one ``marker`` when it is named, under what ``asking`` says."""
     nominal = model.nominal()
     asked = read_asked(path, nominal).pulled(asking or Asking(), nominal)

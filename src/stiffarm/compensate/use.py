@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from stiffarm.compensate.model_file import KnownModel
 from stiffarm.identify.estimate import ErrorModel, SharedErrors
 from stiffarm.measure.campaign import Campaign, LoadUncertainty, Payload, SharedError
 from stiffarm.measure.columns import markers_of
+from stiffarm.measure.frames import Source
 from stiffarm.measure.instruments import reading_covariance
 from stiffarm.measure.paths import read_plan_or_path
 from stiffarm.measure.points import row_frames, seen_points
@@ -137,7 +137,7 @@ class Use:
 def use_of(
     model: KnownModel,
     asked: Asked,
-    path: str | Path,
+    path: Source,
     *,
     gain_sigma: float | None = None,
     direction_sigma_rad: float | None = None,

@@ -12,6 +12,7 @@ count as told that no load and no patience would tell.  How far it would is comp
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,10 @@ from stiffarm.model.chain import AXES
 from stiffarm.model.parameters import Parameter
 from stiffarm.robot.arm import Robot
 from stiffarm.robot.placement import rotation_from_rpy, rotation_from_vector, rpy_from_rotation
+from stiffarm.showing import Shown
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Floats = NDArray[np.float64]
 
@@ -77,8 +82,8 @@ class Misaligned:
     """Rank at `WEAK`."""
 
 
-@dataclass(frozen=True, eq=False)
-class Assessment:
+@dataclass(frozen=True, eq=False, repr=False)
+class Assessment(Shown):
     """What can be told, how well, and what would help."""
 
     robot: Robot
@@ -107,6 +112,20 @@ class Assessment:
     """None when something else than touches is read as well, or nothing is touched."""
     reduced: Reduced | None = None
     """None when no reduction was asked for."""
+
+    def summary(self) -> tuple[str, ...]:
+        """In words."""
+        from stiffarm.identifiability.words import sentences
+
+        return tuple(sentences(self))
+
+    def to_polars(self) -> pl.DataFrame:
+        """What can be told, one combination a row; with a plan how well, SI."""
+        import polars as pl
+
+        from stiffarm.identifiability.words import table_rows
+
+        return pl.DataFrame(table_rows(self), infer_schema_length=None)
 
 
 def assess(

@@ -230,3 +230,16 @@ def _in_use(a: Assessment) -> list[str]:
     if rest:
         out.append(f"Predictions there are better, or no worse, without {name_list(rest)}.")
     return out
+
+
+def table_rows(a: Assessment) -> list[dict[str, str | float | None]]:
+    """What can be told, one combination a row; with a plan how well, SI."""
+    known = {one.name: one for one in a.practical}
+    rows: list[dict[str, str | float | None]] = []
+    for c in a.groups.base:
+        p = known.get(c.name)
+        well = (None, None, None) if p is None else (p.sigma, p.nu, p.kind)
+        rows.append(
+            {"told": c.name, "with": ", ".join(c.others), **dict(zip(("std", "nu", "class"), well, strict=True))}
+        )
+    return rows

@@ -1,23 +1,5 @@
-"""From a campaign to an estimate: solvers, weights, robust fits, covariances.
+"""From a campaign to an estimate: solvers, weights, robust fits, covariances."""
 
-`stiffarm.identify` is this room and the function of the same name (`stiffarm.identify.api`): importing any module of
-the room puts the room itself in the place of that name, so the room can be called.
-"""
+from stiffarm.calling import make_callable
 
-from __future__ import annotations
-
-import sys
-from types import ModuleType
-from typing import Any
-
-
-class _Room(ModuleType):
-    """A module that is called like the function it is named after."""
-
-    def __call__(self, *arguments: Any, **options: Any) -> Any:
-        from stiffarm.identify.api import identify
-
-        return identify(*arguments, **options)
-
-
-sys.modules[__name__].__class__ = _Room
+make_callable(__name__)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from stiffarm.identify.suspects import find_suspects
 from stiffarm.identify.touch_faults import touch_faults
 from stiffarm.identify.unknowns import ask
 from stiffarm.measure.campaign import Campaign
+from stiffarm.measure.frames import FrameFile, TableLike, listed, source_of
 from stiffarm.measure.merging import read_campaigns
 from stiffarm.measure.spool import EntangledError, Told
 from stiffarm.measure.subset import with_readings
@@ -37,49 +39,54 @@ MOST_SCALARS = 6_000
 
 def identify(
     robot: Robot | str | Path,
-    campaign: Campaign | str | Path | Sequence[str | Path],
+    campaign: Campaign | TableLike | Sequence[TableLike],
     options: Options | None = None,
     *,
     command: str = "",
     tell: Told | None = None,
+    **asked: Any,
 ) -> Estimate:
     """Identify geometry and elasticity of a robot from a campaign.
 
-    ``robot`` and ``campaign`` are objects, files or packaged names.  With ``options.holdout`` the model itself is
-    fitted without the readings kept back; folds refit it and the model is that of all readings.  Raises `InputError`
-    when the readings cannot be used at all.  Files of many megabytes are taken in pieces; ``tell`` hears of progress.
+    ``robot`` is an object, a file or a packaged name; ``campaign`` an object, or one or several files or data frames.
+    ``asked`` are fields of `Options`: ``elastic="joints"``, ``holdout="experiment:0.3"`` ...
+
+    With ``options.holdout`` the model itself is fitted without the readings kept back; folds refit it and the model is
+    that of all readings.  Raises `InputError` when the readings cannot be used at all.  Files of many megabytes are
+    taken in pieces; ``tell`` hears of progress.
     """
-    options = options or Options()
+    options = replace(options or Options(), **asked)
     arm = robot if isinstance(robot, Robot) else read_robot(robot)
     files: dict[str, str] = {}
     if not isinstance(campaign, Campaign):
-        paths = [campaign] if isinstance(campaign, str | Path) else list(campaign)
+        sources = [source_of(one) for one in listed(campaign)]
+        paths = [one for one in sources if not isinstance(one, FrameFile)]
         files = {Path(path).name: _sha256(path) for path in paths}
-        if takes_pieces(paths, options):
+        if len(paths) == len(sources) and takes_pieces(paths, options):
             origin = Provenance(versions(), options.seed, files, command)
             with suppress(EntangledError):
                 return identify_pieces(arm, paths, options, origin, tell)
-        campaign = read_campaigns(paths, arm)
+        campaign = read_campaigns(sources, arm)
     data = fitted_rows(arm, campaign, options)
     campaign = data.campaign
-    asked = ask(arm, campaign, options)
-    odd = checked_touches(asked.model.at(), campaign, options.loads)
+    wanted = ask(arm, campaign, options)
+    odd = checked_touches(wanted.model.at(), campaign, options.loads)
     used = data
     if options.holdout is not None:
         from stiffarm.identify.holdout import split
 
         used = part_of(data, ~split(campaign, options.holdout, options.seed).judged)
-    trial = with_eccentricities(arm, asked, used, options)
-    asked, options = trial.asked, trial.options
-    found = fit_asked(asked, used, options)
-    holdout = validate(asked, data, options)
+    trial = with_eccentricities(arm, wanted, used, options)
+    wanted, options = trial.asked, trial.options
+    found = fit_asked(wanted, used, options)
+    holdout = validate(wanted, data, options)
     faults = (*touch_faults(found), *faults_of(found))
     answer = _possible(verdict(found, holdout, training_rms(found)), faults)
     origin = Provenance(versions(), options.seed, files, command, fingerprints(_as_read(used)))
     suspects = find_suspects(found) if len(found.system) <= MOST_SCALARS else ()
     estimate = assemble(found, options, holdout=holdout, verdict=answer, outliers=suspects, provenance=origin)
     added = () if trial.note is None else (trial.note,)
-    beside = None if holdout is None else geometry_alone(asked, used, options)
+    beside = None if holdout is None else geometry_alone(wanted, used, options)
     notes = (*campaign.warnings, *odd, *added, *estimate.notes, *warnings_of(found))
     separated = separations(found, used, options)
     return replace(estimate, notes=notes, geometry_alone=beside, separations=separated)

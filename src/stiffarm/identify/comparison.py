@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +31,10 @@ from stiffarm.errors import InputError, Problem
 from stiffarm.identify.estimate import Estimate, ParameterEstimate
 from stiffarm.identify.intervals import t_quantile
 from stiffarm.identify.known import model_of
+from stiffarm.showing import Shown
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Floats = NDArray[np.float64]
 
@@ -54,8 +59,8 @@ class NotCompared:
     why: str
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, repr=False)
+class Comparison(Shown):
     """Two models side by side."""
 
     changed: tuple[Change, ...]
@@ -71,6 +76,18 @@ class Comparison:
     def compared(self) -> int:
         """How many parameters were compared."""
         return len(self.every)
+
+    def summary(self) -> tuple[str, ...]:
+        """How many changed."""
+        return (f"{len(self.changed)} of {self.compared} parameters changed beyond noise", *self.notes)
+
+    def to_polars(self) -> pl.DataFrame:
+        """All that were compared, strongest first, SI."""
+        import polars as pl
+
+        every = [{"name": c.name, "difference": c.difference, "std": c.std, "p": c.p} for c in self.every]
+        changed = {c.name for c in self.changed}
+        return pl.DataFrame([{**one, "changed": one["name"] in changed} for one in every], infer_schema_length=None)
 
 
 def compare(first: Estimate, second: Estimate, *, significance: float = 0.05, same_load: bool = False) -> Comparison:

@@ -9,9 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from stiffarm.identify.separated import Separation
+from stiffarm.showing import Shown
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Class = Literal["identifiable", "uncertain", "negligible", "merged", "unobservable"]
 Numbers = tuple[float, ...]
@@ -227,8 +232,8 @@ class RobotText:
     """Joint values (rad, m) of grouped compliances, by joint."""
 
 
-@dataclass(frozen=True)
-class Estimate:
+@dataclass(frozen=True, repr=False)
+class Estimate(Shown):
     """An identified model."""
 
     robot: RobotText
@@ -268,17 +273,33 @@ class Estimate:
         """Values (SI) of every parameter that has one."""
         return {p.name: p.value for p in self.parameters if p.value is not None}
 
-    def _repr_html_(self) -> str:
-        """A table for notebooks."""
-        head = "<tr><th>parameter</th><th>value</th><th>std</th><th>unit</th><th>class</th></tr>"
-        rows = "".join(
-            f"<tr><td>{p.name}</td><td>{_number(p.value)}</td><td>{_number(p.std)}</td><td>{p.unit}</td>"
-            f"<td>{p.kind}</td></tr>"
-            for p in self.parameters
+    def summary(self) -> tuple[str, ...]:
+        """Verdict, reasons, what was fitted."""
+        told = sum(p.std is not None for p in self.parameters)
+        fit = f"{told} parameters told from {self.fit.n_rows} readings ({self.fit.estimator})"
+        held = f", {len(self.dropped)} held" if self.dropped else ""
+        return ("usable" if self.verdict.usable else "not usable", *self.verdict.reasons, fit + held)
+
+    def to_polars(self) -> pl.DataFrame:
+        """The parameters, one a row, SI."""
+        import polars as pl
+
+        every = self.parameters
+        return pl.DataFrame(
+            {
+                "name": [p.name for p in every],
+                "unit": [p.unit for p in every],
+                "value": pl.Series([p.value for p in every], dtype=pl.Float64),
+                "nominal": pl.Series([p.nominal for p in every], dtype=pl.Float64),
+                "std": pl.Series([p.std for p in every], dtype=pl.Float64),
+                "low": pl.Series([p.low for p in every], dtype=pl.Float64),
+                "high": pl.Series([p.high for p in every], dtype=pl.Float64),
+                "class": [p.kind for p in every],
+            }
         )
-        verdict = "usable" if self.verdict.usable else "not usable"
-        return f"<p><b>{verdict}</b>: {'; '.join(self.verdict.reasons)}</p><table>{head}{rows}</table>"
 
+    def write(self, path: str | Path) -> None:
+        """As a model file, `NAME.model.json`."""
+        from stiffarm.identify.model_file import write_estimate
 
-def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.6g}"
+        write_estimate(self, Path(path))

@@ -12,7 +12,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,10 @@ from stiffarm.identify.unknowns import ask
 from stiffarm.measure.campaign import Campaign
 from stiffarm.measure.observe import residual
 from stiffarm.robot.placement import Rigid, rotation_from_vector
+from stiffarm.showing import Shown
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Floats = NDArray[np.float64]
 WORSE = 1.5
@@ -42,8 +46,8 @@ NOT_SEEN = Seen(0, 0)
 Refit = Literal["none", "frame", "tool"]
 
 
-@dataclass(frozen=True)
-class Validation:
+@dataclass(frozen=True, repr=False)
+class Validation(Shown):
     """Errors of a model on a campaign (SI)."""
 
     rows: int
@@ -63,6 +67,21 @@ class Validation:
     iso9283: Iso9283 | None = None
     """None when nothing was repeated."""
     notes: tuple[str, ...] = ()
+
+    def summary(self) -> tuple[str, ...]:
+        """Verdict, reasons, size."""
+        largest = "" if self.max_m is None else f"; largest error {1e3 * self.max_m:.3g} mm"
+        return (
+            "usable" if self.verdict.usable else "not usable",
+            *self.verdict.reasons,
+            f"{self.rows} readings{largest}",
+        )
+
+    def to_polars(self) -> pl.DataFrame:
+        """Root mean square error of each setup, m."""
+        import polars as pl
+
+        return pl.DataFrame({"setup": list(self.by_setup), "rms[m]": list(self.by_setup.values())})
 
 
 def validate_model(

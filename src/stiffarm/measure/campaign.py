@@ -9,12 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from stiffarm.robot.arm import JointKind, Placement, Vector3
+from stiffarm.showing import Shown
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -171,8 +175,8 @@ class Readings:
         return int(self.experiment.shape[0])
 
 
-@dataclass(frozen=True, eq=False)
-class Campaign:
+@dataclass(frozen=True, eq=False, repr=False)
+class Campaign(Shown):
     """Experiments and readings of one or several campaign files, with the instrument's noise model."""
 
     name: str
@@ -202,3 +206,16 @@ class Campaign:
     def placed(self) -> NDArray[np.bool_]:
         """Which readings say where a marker is in the frame of their setup: positions and poses."""
         return self.kind("position") | self.kind("pose")
+
+    def summary(self) -> tuple[str, ...]:
+        """How much was read of what."""
+        count, kinds = len(self.readings), [name for name in OBSERVATIONS if self.kind(name).any()]
+        read = f"{count} readings ({', '.join(kinds)}) of {len(self.experiments)} experiments"
+        where = f"joints {' '.join(self.joints)}; markers {', '.join(self.markers) or 'none'}"
+        return (f"campaign '{self.name}': {read}", where, f"setups {', '.join(s.name for s in self.setups)}")
+
+    def to_polars(self, units: str = "mm,deg") -> pl.DataFrame:
+        """The rows of its file, in these units where they keep every bit, else in SI."""
+        from stiffarm.measure.writing import campaign_frame
+
+        return campaign_frame(self, units)

@@ -28,17 +28,18 @@ from stiffarm.measure.campaign import (
     SharedError,
     SigmaTable,
 )
+from stiffarm.measure.frames import FrameFile, Source
 from stiffarm.measure.reading import read_campaign
 from stiffarm.robot.arm import Robot
 
 T = TypeVar("T")
 
 
-def read_campaigns(paths: Sequence[str | Path], robot: Robot | None = None) -> Campaign:
+def read_campaigns(paths: Sequence[Source], robot: Robot | None = None) -> Campaign:
     """Read several campaign files and merge them."""
     if not paths:
         raise InputError(Problem("no campaign file is given", allowed="one or more NAME.campaign.csv"))
-    resolved = [Path(path).resolve() for path in paths]
+    resolved = [path if isinstance(path, FrameFile) else Path(path).resolve() for path in paths]
     for path, same in Counter(resolved).items():
         if same > 1:
             raise InputError(Problem("the file is given twice", file=str(paths[resolved.index(path)])))

@@ -16,6 +16,7 @@ from stiffarm.errors import InputError, Problem
 from stiffarm.measure import checks
 from stiffarm.measure.campaign import DEFAULT_MARKER, Campaign
 from stiffarm.measure.columns import POSE, markers_of
+from stiffarm.measure.frames import FrameFile, Source
 from stiffarm.measure.loads import loads_of
 from stiffarm.measure.reading import read_plan
 from stiffarm.measure.sheet import Floats, Ints, Sheet, raise_if, read_sheet, unknown_names
@@ -53,7 +54,7 @@ class PathFile:
         return int(self.row.shape[0])
 
 
-def read_path(path: str | Path, robot: Robot | None = None) -> PathFile:
+def read_path(path: Source, robot: Robot | None = None) -> PathFile:
     """Read `NAME.path.csv`; raise `InputError` with file, row and column of what is wrong."""
     sheet = read_sheet(path, robot)
     joints = sheet.layout.joints
@@ -107,9 +108,9 @@ def read_path(path: str | Path, robot: Robot | None = None) -> PathFile:
     )
 
 
-def read_plan_or_path(path: str | Path, robot: Robot | None = None) -> Campaign | PathFile:
+def read_plan_or_path(path: Source, robot: Robot | None = None) -> Campaign | PathFile:
     """Read a plan or campaign, or a path: decided by the file's suffix, else by a column 'experiment'."""
-    name = Path(path).name
+    name = path.name if isinstance(path, FrameFile) else Path(path).name
     if name.endswith(".path.csv"):
         return read_path(path, robot)
     if name.endswith((".plan.csv", ".campaign.csv")) or read_sheet(path, robot).has("experiment"):

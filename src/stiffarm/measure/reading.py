@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
@@ -19,14 +18,15 @@ from stiffarm.errors import InputError, Problem
 from stiffarm.measure import checks
 from stiffarm.measure.campaign import Campaign, Experiments, Readings, Setup, SigmaTable
 from stiffarm.measure.columns import POSE
+from stiffarm.measure.frames import Source
 from stiffarm.measure.loads import Loads, loads_of
 from stiffarm.measure.rows import Rows, numbered, relation_problems, rows_of
-from stiffarm.measure.settings import Settings, read_settings, settings_path, stem_of
+from stiffarm.measure.settings import Settings, settings_of, stem_of
 from stiffarm.measure.sheet import Flags, Floats, Ints, Sheet, raise_if, read_sheet
 from stiffarm.robot.arm import Robot
 
 
-def read_campaign(path: str | Path, robot: Robot | None = None) -> Campaign:
+def read_campaign(path: Source, robot: Robot | None = None) -> Campaign:
     """Read and check `NAME.campaign.csv`, and `NAME.campaign.toml` beside it when there is one.
 
     With a robot, joints, markers and load points must be the robot's.  Raises `InputError` with file, row
@@ -35,18 +35,18 @@ def read_campaign(path: str | Path, robot: Robot | None = None) -> Campaign:
     return _campaign(path, robot, readings_required=True)
 
 
-def read_plan(path: str | Path, robot: Robot | None = None) -> Campaign:
+def read_plan(path: Source, robot: Robot | None = None) -> Campaign:
     """Read `NAME.plan.csv`: a campaign whose rows need no readings yet (their values are NaN)."""
     return _campaign(path, robot, readings_required=False)
 
 
-def _campaign(path: str | Path, robot: Robot | None, *, readings_required: bool) -> Campaign:
+def _campaign(path: Source, robot: Robot | None, *, readings_required: bool) -> Campaign:
     return campaign_of(read_sheet(path, robot), path, robot, readings_required=readings_required)
 
 
-def campaign_of(sheet: Sheet, path: str | Path, robot: Robot | None, *, readings_required: bool = True) -> Campaign:
+def campaign_of(sheet: Sheet, path: Source, robot: Robot | None, *, readings_required: bool = True) -> Campaign:
     """The campaign of a sheet, all or some rows of the file ``path``, with the settings beside that file."""
-    settings = read_settings(settings_path(path))
+    settings = settings_of(path)
     raise_if(checks.sign_problems(sheet))
     rows = rows_of(sheet, robot, stem_of(path))
     value = sheet.block(POSE)

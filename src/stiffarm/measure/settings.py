@@ -28,6 +28,7 @@ from stiffarm.measure.campaign import (
     Spherical,
     Tracker,
 )
+from stiffarm.measure.frames import FrameFile, Source
 from stiffarm.measure.published import known_table, published_noise
 from stiffarm.robot.arm import ZERO3, Placement
 from stiffarm.robot.toml_source import TomlSource, dotted, toml_source
@@ -41,9 +42,9 @@ TWO_TURNS = 4.0 * math.pi
 SI_OF = {"length": "m", "angle": "rad"}
 
 
-def stem_of(path: str | Path) -> str:
+def stem_of(path: Source) -> str:
     """File name without its suffix, e.g. ``day1`` for ``day1.campaign.csv``."""
-    name = Path(path).name
+    name = path.name if isinstance(path, FrameFile) else Path(path).name
     return next((name.removesuffix(s) for s in SUFFIXES if name.endswith(s) and name != s), name)
 
 
@@ -215,6 +216,19 @@ def read_settings(path: str | Path) -> Settings:
         file=source.file,
         warnings=unused,
     )
+
+
+def settings_of(source: Source) -> Settings:
+    """What is stated beside a campaign file, or with a frame."""
+    if isinstance(source, FrameFile):
+        return Settings() if source.settings is None else read_settings(_present(source.settings))
+    return read_settings(settings_path(source))
+
+
+def _present(path: Path) -> Path:
+    if not path.is_file():
+        raise InputError(Problem("the settings file does not exist", file=str(path)))
+    return path
 
 
 def _published(source: TomlSource) -> str | None:

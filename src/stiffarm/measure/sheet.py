@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from stiffarm.errors import InputError, Problem, did_you_mean, found_text
 from stiffarm.measure.columns import Column, Layout, understand, unknown_warning
+from stiffarm.measure.frames import FrameFile, Source
 from stiffarm.measure.table import SEPARATOR_NAMES, Table, read_table
 from stiffarm.robot.arm import Robot
 
@@ -108,9 +108,14 @@ class Sheet:
         return f"{count} row{'s' if count > 1 else ''} (first: row {first})"
 
 
-def read_sheet(path: str | Path, robot: Robot | None) -> Sheet:
+def table_at(source: Source) -> Table:
+    """The text of a file or of a frame that stands for one."""
+    return source.table() if isinstance(source, FrameFile) else read_table(source)
+
+
+def read_sheet(path: Source, robot: Robot | None) -> Sheet:
     """Read a file, understand its header and turn its numeric columns into SI."""
-    return sheet_of(read_table(path), robot)
+    return sheet_of(table_at(path), robot)
 
 
 def sheet_of(table: Table, robot: Robot | None) -> Sheet:

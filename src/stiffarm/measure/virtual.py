@@ -20,7 +20,8 @@ leaves the other errors as they were.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,10 @@ from stiffarm.measure.virtual_touch import touching
 from stiffarm.model.arm_model import Arm
 from stiffarm.model.rotations import matrix_of, rotate, vector_of
 from stiffarm.robot.placement import Rigid
+from stiffarm.showing import Shown
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -47,8 +52,8 @@ OUTLIER_SIGMAS = (10.0, 50.0)
 _STREAMS = ("truth", "instrument", "shared", "outliers", "loads", "touches")
 
 
-@dataclass(frozen=True, eq=False)
-class VirtualCampaign:
+@dataclass(frozen=True, eq=False, repr=False)
+class VirtualCampaign(Shown):
     """A campaign with simulated readings, and what is true of it."""
 
     campaign: Campaign
@@ -60,6 +65,17 @@ class VirtualCampaign:
     """By how many of their standard deviations they were moved."""
     seed: int
     departures: tuple[Departure, ...] = ()
+    truth: Mapping[str, float] = field(default_factory=dict)
+    """Values of the true arm, SI, by parameter; empty when only the arm was given."""
+
+    def summary(self) -> tuple[str, ...]:
+        """How much was read, with which seed."""
+        spoiled = f", {len(self.outliers)} of them outliers" if len(self.outliers) else ""
+        return (*self.campaign.summary(), f"simulated with seed {self.seed}{spoiled}")
+
+    def to_polars(self) -> pl.DataFrame:
+        """The rows of the campaign's file."""
+        return self.campaign.to_polars()
 
 
 def stream(seed: int, purpose: str) -> np.random.Generator:

@@ -40,17 +40,28 @@ def write_campaign(campaign: Campaign, path: str | Path, *, units: str = "m,rad"
 
     ``units`` names the units wished for, e.g. ``"mm,deg"``; a column that would not read back exactly stays in SI.
     """
-    wished = _wished_units(units)
-    columns = {name: cells for name, cells in _columns(campaign, wished).items() if cells is not None}
-    write_table(path, list(columns), list(columns.values()))
+    write_frame(path, campaign_frame(campaign, units))
     text = settings_text(campaign)
     if text:
         replace_file(settings_path(path), text.encode())
 
 
+def campaign_frame(campaign: Campaign, units: str = "m,rad") -> pl.DataFrame:
+    """The columns of a campaign file; null where a cell is empty."""
+    found = _columns(campaign, _wished_units(units))
+    columns = {name: cells for name, cells in found.items() if cells is not None}
+    return pl.DataFrame([_cells(column).alias(header) for header, column in columns.items()])
+
+
 def write_table(path: str | Path, headers: Sequence[str], columns: Sequence[Cells]) -> None:
     """Write a CSV file; NaN and empty text become empty cells."""
-    frame = pl.DataFrame([_cells(column).alias(header) for header, column in zip(headers, columns, strict=True)])
+    write_frame(
+        path, pl.DataFrame([_cells(column).alias(header) for header, column in zip(headers, columns, strict=True)])
+    )
+
+
+def write_frame(path: str | Path, frame: pl.DataFrame) -> None:
+    """Write a frame as a CSV file; null becomes an empty cell."""
     buffer = io.BytesIO()
     frame.write_csv(buffer, null_value="", quote_style="necessary")
     replace_file(path, buffer.getvalue())

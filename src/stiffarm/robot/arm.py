@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from stiffarm.showing import Shown
+
 Vector3 = tuple[float, float, float]
 Matrix6 = tuple[tuple[float, ...], ...]
 JointKind = Literal["revolute", "prismatic"]
@@ -206,8 +208,8 @@ class UrdfSource:
     tip: str
 
 
-@dataclass(frozen=True)
-class Robot:
+@dataclass(frozen=True, repr=False)
+class Robot(Shown):
     """A serial arm: joints in order from the base, elastic elements, compensators, tool."""
 
     name: str
@@ -247,3 +249,10 @@ class Robot:
     def load_point_names(self) -> tuple[str, ...]:
         """Load points of the file; ``tool`` and ``flange`` are always available besides."""
         return tuple(point.name for point in self.tool.load_points)
+
+    def summary(self) -> tuple[str, ...]:
+        """Its joints and points."""
+        points = (
+            f"markers {', '.join(self.marker_names) or 'none'}; loads at {', '.join(self.load_point_names) or 'tool'}"
+        )
+        return (f"{self.name}: joints {' '.join(self.joint_names)}", points)
