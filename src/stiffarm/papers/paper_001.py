@@ -22,44 +22,36 @@ from numpy.typing import NDArray
 from stiffarm.model.arm_model import Arm, ArmModel
 from stiffarm.model.evaluate import elastic_columns, predict
 from stiffarm.model.loads import Load, State
+from stiffarm.papers import plans_001, stiffness_001
 from stiffarm.papers.items import PaperItem
+from stiffarm.papers.rail_001 import (
+    ATTACHMENT_M,
+    POSES,
+    PULL_N,
+    REPEATS,
+    ROBOTS,
+    SIGMA_M,
+    TABLE_2,
+    TEST_FORCE_N,
+    TEST_POSE,
+    joints_si,
+)
 from stiffarm.robot.reading import read_robot
 
 Floats = NDArray[np.float64]
 
 PAPER = "001"
-ROBOTS = {"theta 4 + 90 deg": "kr500-rail", "theta 4 as printed": "kr500-rail-literal"}
-TEST_POSE = (8.5, -10.0, 35.0, 39.0, 81.0, 22.0, -10.0)
-"""Eq. 12: m, then deg."""
-TEST_FORCE_N = (-124.5, -175.4, -209.1)
-POSES = ((5.3, -37.3, 57.6, 80.8, 101.2, -27.0, -82.2), (14.0, 69.0, 33.9, -33.8, 107.5, 29.2, 116.0),
-         (4.7, 19.0, 12.2, 75.4, 89.4, 39.7, 117.1))  # fmt: skip
-"""Eq. 14-16."""
-ATTACHMENT_M = (5.04, 6.0, -0.891)
-PULL_N = 4000.0
-SIGMA_M = 0.03e-3
-REPEATS = 4
-TABLE_2 = {(3, 3): 1.980, (4, 4): 1.706, (6, 3): 1.400, (6, 6): 1.385, (12, 3): 0.990, (12, 4): 0.985, (12, 6): 0.979,
-           (12, 12): 0.969}  # fmt: skip
-"""(experiments, poses): criterion, 1e-2 mm."""
 
 
 def items() -> tuple[PaperItem, ...]:
-    """Flange at the test pose, the criterion of the published design, the scaling of Table II."""
+    """The published design, Table II and the plans behind it, the identified stiffnesses."""
     arms = {reading: ArmModel.of(read_robot(name)).at() for reading, name in ROBOTS.items()}
     found: list[PaperItem] = []
     for reading, arm in arms.items():
         found += _flange(reading, arm)
         found.append(_height(reading, arm))
     found += [_criterion(reading, arm) for reading, arm in arms.items()]
-    return (*found, _scaling())
-
-
-def joints_si(*poses: tuple[float, ...]) -> Floats:
-    """(7, poses) from rows of one length (m) and six angles (deg)."""
-    q = np.array(poses).T
-    q[1:] = np.radians(q[1:])
-    return q
+    return (*found, _scaling(), *plans_001.items(), *stiffness_001.items())
 
 
 def _flange(reading: str, arm: Arm) -> list[PaperItem]:

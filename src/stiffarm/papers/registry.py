@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 
 from stiffarm.errors import InputError, Problem, did_you_mean, found_text
@@ -20,9 +21,14 @@ class Paper:
     """Where its function ``items`` stands; imported when asked for."""
 
     def items(self) -> tuple[PaperItem, ...]:
-        """Its figures beside ours."""
-        compute: Callable[[], tuple[PaperItem, ...]] = import_module(self.module).items
-        return compute()
+        """Its figures beside ours, computed once in a process."""
+        return _items(self.module)
+
+
+@cache
+def _items(module: str) -> tuple[PaperItem, ...]:
+    compute: Callable[[], tuple[PaperItem, ...]] = import_module(module).items
+    return compute()
 
 
 PAPERS = (

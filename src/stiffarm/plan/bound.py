@@ -61,27 +61,36 @@ def best_design(
     first = best_weights(pool.rows, known, experiments, criterion)
     keep = first.support()[:MOST_STOPS]
     stops, rows, weight = pool.stops.take(keep), pool.rows[keep], first.weight[keep]
-    best, found = 0.0, first
-    for _ in range(1 if fixed else ROUNDS):
+    best, found, wide = 0.0, first, False
+    for turn in range(1 if fixed else ROUNDS):
         found = best_weights(rows, known, experiments, criterion, weight)
         heavy = found.support()
-        far = np.argsort(-screened(pool.rows, found.slope), kind="stable")[:CLIMBERS]
-        some = random.choice(len(pool.stops), min(CLIMBERS // 2, len(pool.stops)), replace=False)
-        starts = stops.take(heavy).join(pool.stops.take(np.concatenate([far, some])))
         if fixed:
             gain = float(screened(pool.rows, found.slope).max())
             best = criterion.bound(found.value, found.slope, found.known + experiments * gain)
             break
-        climbed, gains = refiner.climb(starts, found.slope, CLIMB_STEPS, stop)
-        bound = criterion.bound(found.value, found.slope, found.known + experiments * float(gains.max()))
-        best = max(best, bound)
-        if stop() or best >= found.value * (1.0 - CLOSE):
+        starts = _starts(refiner, pool, stops.take(heavy), found.slope, random, wide)
+        climbed, gains = refiner.climb(starts, found.slope, FRESH_STEPS if wide else CLIMB_STEPS, stop)
+        best = criterion.bound(found.value, found.slope, found.known + experiments * float(gains.max()))
+        close = best >= found.value * (1.0 - CLOSE)
+        if stop() or (close and wide) or turn == ROUNDS - 1:
             break
+        wide = close  # what looks like the end is believed once a search from everywhere finds nothing more
         new = _distinct(refiner, climbed, gains)
         stops = stops.take(heavy).join(climbed.take(new))
         rows = np.concatenate([rows[heavy], refiner.information.rows(climbed.take(new))])
         weight = np.concatenate([found.weight[heavy], np.full(len(new), 0.2 / max(1, len(new)))])
     return Design(stops, rows, found, best, criterion)
+
+
+def _starts(refiner: Refiner, pool: Pool, own: Stops, slope: Floats, random: np.random.Generator, wide: bool) -> Stops:
+    """Where to look for larger gains: the design's stops, the candidates of largest gains, and others by chance."""
+    far = np.argsort(-screened(pool.rows, slope), kind="stable")[:CLIMBERS]
+    if wide:
+        fresh = sobol_stops(refiner.space, FRESH, int(random.integers(2**31)), pool.held_values)
+        return own.join(pool.stops.take(far), fresh)
+    some = random.choice(len(pool.stops), min(CLIMBERS // 2, len(pool.stops)), replace=False)
+    return own.join(pool.stops.take(np.concatenate([far, some])))
 
 
 def _distinct(refiner: Refiner, stops: Stops, gains: Floats, apart: float = 0.02) -> Ints:

@@ -53,7 +53,11 @@ class Refiner:
 
     def value(self, stops: Stops) -> float:
         """The criterion of one plan."""
-        return float(self.criterion.judge(self._triangles(self.information.rows(stops), 1)[0]).value)
+        return float(self.values(stops, 1)[0])
+
+    def values(self, stops: Stops, plans: int) -> Floats:
+        """(plans,) criterion of plans whose stops stand one after the other."""
+        return self.criterion.judge(self._triangles(self.information.rows(stops), plans)).value
 
     def _triangles(self, white: Floats, plans: int) -> Floats:
         """(plans, p, p) from white rows (plans * poses, numbers, p)."""
