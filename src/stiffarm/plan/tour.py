@@ -101,19 +101,15 @@ def _exact(times: Floats, back: bool) -> Ints:
     poses = len(times) - 1
     if poses == 0:
         return np.zeros(0, dtype=np.int64)
-    between = times[1:, 1:]
+    between, every = times[1:, 1:], np.arange(poses)
     best = np.full((1 << poses, poses), np.inf)
     before = np.zeros((1 << poses, poses), dtype=np.int64)
-    best[1 << np.arange(poses), np.arange(poses)] = times[0, 1:]
+    best[1 << every, every] = times[0, 1:]
     for seen in range(1, 1 << poses):
-        last = np.flatnonzero(np.isfinite(best[seen]))
-        for following in range(poses):
-            if seen >> following & 1:
-                continue
-            ways = best[seen, last] + between[last, following]
-            at, then = int(np.argmin(ways)), seen | 1 << following
-            if ways[at] < best[then, following]:
-                best[then, following], before[then, following] = ways[at], last[at]
+        following = np.flatnonzero(~(seen >> every) & 1)
+        ways = best[seen, :, None] + between[:, following]
+        at, then = ways.argmin(axis=0), seen | 1 << following
+        best[then, following], before[then, following] = ways[at, np.arange(len(at))], at
     whole = (1 << poses) - 1
     last_pose = int(np.argmin(best[whole] + (times[1:, 0] if back else 0.0)))
     order, seen = [last_pose], whole
