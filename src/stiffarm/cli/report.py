@@ -15,20 +15,22 @@ def report(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="HTML", help="Default: the model's name with .html.")
     ] = None,
+    static: Annotated[bool, typer.Option("--static", help="A small file whose figures stand still.")] = False,
     as_json: AsJson = False,
     seed: Seed = 0,
     quiet: Quiet = False,
 ) -> None:
     """The page of a model: verdict, errors on unseen readings.
 
-    With the parameters, what was held and why. One file that needs neither network nor scripts.
+    With parameters, residuals, what was held and why. One file that fetches nothing.
     """
     from stiffarm.identify.model_file import read_estimate
-    from stiffarm.report.model_page import page, summary
+    from stiffarm.report.model_page import page
+    from stiffarm.report.model_words import summary
 
     estimate = read_estimate(model)
     file = output or model.with_name(model.name.removesuffix(".json").removesuffix(".model") + ".report.html")
-    write_text(file, page(estimate))
+    write_text(file, page(estimate, script=not static))
     usable = "USABLE" if estimate.verdict.usable else "NOT USABLE"
     verdict = {"usable": estimate.verdict.usable, "reasons": list(estimate.verdict.reasons)}
     text = f"{usable}\n{summary(estimate)}\nwrote {file}"
