@@ -24,18 +24,22 @@ if TYPE_CHECKING:
     from stiffarm.identify.options import Options
     from stiffarm.measure.merging import read_campaigns
     from stiffarm.measure.writing import write_campaign
+    from stiffarm.plan.api import plan
+    from stiffarm.plan.options import PlanOptions
     from stiffarm.robot.reading import read_robot
 
 _HOME = {
     "Estimate": "stiffarm.identify.estimate",
     "InputError": "stiffarm.errors",
     "Options": "stiffarm.identify.options",
+    "PlanOptions": "stiffarm.plan.options",
     "Question": "stiffarm.identifiability.question",
     "assess": "stiffarm.identifiability.api",
     "budget": "stiffarm.compensate.api",
     "compare": "stiffarm.compensate.api",
     "compensate": "stiffarm.compensate.api",
     "identify": "stiffarm.identify.api",
+    "plan": "stiffarm.plan.api",
     "predict": "stiffarm.compensate.api",
     "read_campaigns": "stiffarm.measure.merging",
     "read_estimate": "stiffarm.identify.model_file",
@@ -52,6 +56,7 @@ __all__ = [
     "Estimate",
     "InputError",
     "Options",
+    "PlanOptions",
     "Question",
     "__version__",
     "assess",
@@ -59,6 +64,7 @@ __all__ = [
     "compare",
     "compensate",
     "identify",
+    "plan",
     "predict",
     "read_campaigns",
     "read_estimate",

@@ -26,6 +26,7 @@ from stiffarm.cli.demo import demo
 from stiffarm.cli.identify import identify
 from stiffarm.cli.outputs import guarded
 from stiffarm.cli.papers import papers
+from stiffarm.cli.plan import plan
 from stiffarm.cli.predict import predict
 from stiffarm.cli.report import report
 from stiffarm.cli.robot import robot_app
@@ -36,6 +37,7 @@ from stiffarm.errors import InputError, StiffarmWarning
 COMMANDS: tuple[Callable[..., Any] | typer.Typer, ...] = (
     robot_app,
     assess,
+    plan,
     simulate,
     identify,
     validate,
@@ -57,6 +59,7 @@ geometry and elasticity together. Start here:
   stiffarm robot list                  robots that come along
   stiffarm robot show kr270            one of them in words
   stiffarm robot check MY.robot.toml   your own: every error with its place
+  stiffarm plan MY.robot.toml          what to measure, and how much it tells
 """
 
 DONE, BAD_INPUT, FAULT, INTERRUPTED = 0, 2, 3, 130

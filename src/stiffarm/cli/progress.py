@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
-from types import TracebackType
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FrameType, TracebackType
 
 FIRST_S = 1.0
 """s before anything is said."""
@@ -62,3 +65,54 @@ class Stages:
             self.what, self.progress = what, Progress(what, self.quiet)
         if self.progress is not None:
             self.progress.tell(done, total)
+
+
+class Steps:
+    """Progress of work of which nobody knows how long it takes: what is being done, and for how long already."""
+
+    def __init__(self, quiet: bool = False) -> None:
+        self.quiet = quiet
+        self.screen = sys.stderr.isatty()
+        self.start = time.monotonic()
+        self.width = 0
+
+    def __enter__(self) -> Steps:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        if self.width and self.screen:
+            print(file=sys.stderr)
+
+    def tell(self, what: str) -> None:
+        """This is being done now."""
+        passed = time.monotonic() - self.start
+        if self.quiet or passed < FIRST_S:
+            return
+        line = f"{passed:.0f} s: {what}"
+        end = "" if self.screen else "\n"
+        print(f"\r{line:<{self.width}}" if self.screen else line, end=end, file=sys.stderr, flush=True)
+        self.width = len(line)
+
+
+@contextmanager
+def interruptible(quiet: bool = False) -> Iterator[Callable[[], bool]]:
+    """Ctrl-C asks for an end and the best so far; pressed again it is an interrupt as everywhere else."""
+    asked = False
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+        if not quiet:
+            print("\ninterrupted: the best so far follows (again: nothing)", file=sys.stderr)
+
+    try:
+        before = signal.signal(signal.SIGINT, ask)
+    except ValueError:  # not the main thread
+        yield lambda: False
+        return
+    try:
+        yield lambda: asked
+    finally:
+        signal.signal(signal.SIGINT, before)

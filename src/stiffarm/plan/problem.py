@@ -15,6 +15,7 @@ so that besides its joints a stop has an *aim*: the attachment point (m), or the
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol
 
@@ -28,6 +29,8 @@ from stiffarm.robot.arm import Robot, Vector3
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Flags = NDArray[np.bool_]
+WITHIN = 0.05
+"""So much over the bound a plan is good enough."""
 ReadKind = Literal["deflection", "position", "pose"]
 
 
@@ -192,6 +195,16 @@ class Certificate:
     """Of that search."""
 
 
+@dataclass(frozen=True)
+class CurvePoint:
+    """What a plan of so many poses, and as many experiments as the plan itself, reaches."""
+
+    poses: int
+    value: float
+    efficiency: float | None
+    """bound / value; None for criteria without a bound."""
+
+
 @dataclass(frozen=True, eq=False)
 class Plan:
     """Stops to be measured, how good they are, and how good any could be."""
@@ -212,6 +225,18 @@ class Plan:
     finished: bool = True
     """False when the search was interrupted: the best so far."""
     notes: tuple[str, ...] = ()
+    held: Mapping[str, str] = field(default_factory=dict)
+    """Parameters that are not planned for, and why."""
+    curve: tuple[CurvePoint, ...] = ()
+    """By rising number of poses; of quick searches, so that better plans of as many poses may exist."""
+    use: str | None = None
+    """Where the work is done, in words."""
+
+    @property
+    def enough_poses(self) -> int | None:
+        """The smallest number of poses found to be within `WITHIN` of the bound; None when there is none."""
+        close = [p.poses for p in self.curve if p.efficiency is not None and p.efficiency >= 1.0 / (1.0 + WITHIN)]
+        return min(close, default=None)
 
     @property
     def attachment_m(self) -> Floats | None:
