@@ -34,7 +34,7 @@ _DIMENSIONS: dict[str, str] = {
     **{f"{prefix}{axis}": "length" for prefix in ("", "sigma.") for axis in AXES},
     **{f"{prefix}r{axis}": "angle" for prefix in ("", "sigma.") for axis in AXES},
 }
-_JOINT_FAMILIES = ("sigma.q", "q", "encoder", "approach", "joint_torque")
+_JOINT_FAMILIES = ("sigma.q", "q", "encoder", "approach", "before", "joint_torque")
 _WRENCH_FAMILIES = ("force", "torque")
 
 

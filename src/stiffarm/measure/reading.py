@@ -84,8 +84,9 @@ def campaign_of(sheet: Sheet, path: Source, robot: Robot | None, *, readings_req
 
 
 def _extra(sheet: Sheet) -> dict[str, tuple[str, ...]]:
-    weight = [column.header for name, column in sheet.layout.columns.items() if name == "weight"]
-    return {header: tuple(sheet.table.cells(header).to_list()) for header in (*sheet.layout.unknown, *weight)}
+    """Columns that are carried along as they stand: unknown ones, and those that only a plan asks."""
+    carried = [c.header for name, c in sheet.layout.columns.items() if name == "weight" or name.startswith("before.")]
+    return {header: tuple(sheet.table.cells(header).to_list()) for header in (*sheet.layout.unknown, *carried)}
 
 
 def _joint_values(sheet: Sheet, kind: Ints, robot: Robot | None) -> tuple[Flags, Floats]:
