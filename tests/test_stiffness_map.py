@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from stiffarm.compensate.choices import standing_joints
 from stiffarm.compensate.model_file import KnownModel, read_model
 from stiffarm.compensate.region import GridAxis, Region, read_region, section_of
 from stiffarm.compensate.stiffness_map import (
@@ -17,7 +18,6 @@ from stiffarm.compensate.stiffness_map import (
     UNREACHED,
     Pull,
     deflection_map,
-    standing_joints,
     worst_direction,
 )
 from stiffarm.compensate.wishing import tool_of
@@ -135,7 +135,7 @@ def test_a_grid_of_joints_needs_no_inverse() -> None:
     assert found.grid(found.deflection).shape == (3, 4)
     np.testing.assert_allclose(np.degrees(found.q[:3, 5]), [0.0, -70.0, 100.0 / 3.0], atol=1e-9)
     np.testing.assert_allclose(found.moved_world, pulled(model, found.q, found.force_world), rtol=0, atol=1e-8)
-    assert "A1 stands at 0 rad" in found.notes[0]
+    assert "A1 at 0 deg" in found.notes[0]
     other = deflection_map(model, found.region, Pull(1000.0, (0.0, 0.0, -1.0)), standing={"A5": 0.5})
     assert (other.q[4] == 0.5).all()
     assert not np.allclose(other.deflection, found.deflection)
@@ -163,7 +163,7 @@ def test_deviation_of_the_deflection_against_drawn_models() -> None:
 
 def test_reach_limits_and_singular_places_are_told_apart() -> None:
     model = read_model("kr270")
-    asked = section_of(model.arm(), standing_joints(model.arm(), region(model, "x=1,y=0,z=1[m]"), (), {}), 21)
+    asked = section_of(model.arm(), standing_joints(model.arm()), 21)
     found = deflection_map(model, asked)
     counts = np.bincount(found.status, minlength=4)
     assert counts[STIFF] > 150
@@ -206,7 +206,7 @@ def test_worst_direction_has_no_sense() -> None:
         ("x=1..2/1,y=0,z=1[m]", "at least two"),
         ("x=1..2,y=0,z=1,x=1[m]", "'x' stands twice"),
         ("A2=-900..0[deg]", "A2 leaves its limits"),
-        ("A22=0[deg]", "neither x, y, z nor a joint"),
+        ("A22=0[deg]", "neither x, y, z, turn nor a joint"),
         ("A2=0..1[mm]", "A2 needs a unit: .rad."),
         ("x=1..2/1000,y=0..1/1000,z=1[m]", "more than"),
         ("nonsense", "not NAME=VALUE"),

@@ -24,6 +24,7 @@ from stiffarm.cli.compare import compare
 from stiffarm.cli.compensate import compensate
 from stiffarm.cli.demo import demo
 from stiffarm.cli.identify import identify
+from stiffarm.cli.map import map as map_command
 from stiffarm.cli.outputs import guarded
 from stiffarm.cli.papers import papers
 from stiffarm.cli.plan import plan
@@ -32,7 +33,6 @@ from stiffarm.cli.report import report
 from stiffarm.cli.robot import robot_app
 from stiffarm.cli.simulate import simulate
 from stiffarm.cli.validate import validate
-from stiffarm.cli.view import view
 from stiffarm.errors import InputError, StiffarmWarning
 
 COMMANDS: tuple[Callable[..., Any] | typer.Typer, ...] = (
@@ -44,10 +44,10 @@ COMMANDS: tuple[Callable[..., Any] | typer.Typer, ...] = (
     validate,
     compare,
     report,
-    view,
     predict,
     budget,
     compensate,
+    map_command,
     papers,
     demo,
 )

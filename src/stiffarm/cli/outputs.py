@@ -15,7 +15,7 @@ from typing import Any
 
 from stiffarm.errors import InputError, Problem
 
-OUTPUTS = ("output", "report", "truth_out", "sheet")
+OUTPUTS = ("output", "report", "truth_out", "sheet", "picture")
 """Parameters of commands that name a file to be written."""
 
 

@@ -2,6 +2,7 @@
 
     x=1.2..2.4/13,y=0,z=0.5..1.5/11[m]          places of the tool; one number is one plane
     x=1.5,y=-1..1/9,z=0.8,E1=0..4/5[m]          with a rail standing at five values
+    x=1.5,y=0,z=0.8[m],turn=0..90/4[deg]        turned about the vertical
     A2=-120..-20/21,A3=30..120/19[deg]          joint values, the other joints standing in the middle of their limits
 
 A unit holds for what stands before it back to the unit before; without a number after the stroke a range has as many
@@ -32,6 +33,8 @@ from stiffarm.units import UNITS, units_of
 Floats = NDArray[np.float64]
 Pointing = Literal["down", "out"]
 PLACES = ("x", "y", "z")
+TURN = "turn"
+"""Axis: turn about the vertical, of the tool or of a part."""
 DEFAULT_COUNTS = {1: 41, 2: 31, 3: 13}
 """Points along every range, by the number of ranges."""
 FEWEST = 7
@@ -92,7 +95,7 @@ class Region:
         """(joints, n) joint values: those of the grid, the others as ``standing`` (joints,)."""
         out = np.repeat(np.asarray(standing, dtype=float)[:, None], len(self), axis=1)
         for name in self.names:
-            if name not in PLACES:
+            if name not in (*PLACES, TURN):
                 out[robot.joint_index(name)] = self.column(name)
         return out
 
@@ -124,7 +127,7 @@ def read_region(text: str, robot: Robot, pointing: str = "down", *, needs: Seque
     if len(set(names)) < len(names):
         raise _refused(text, f"'{next(n for n in names if names.count(n) > 1)}' stands twice")
     missing = [name for name in needs if name not in names]
-    if missing and len(missing) < len(needs):
+    if missing and (len(missing) < len(needs) or TURN in names):
         raise _refused(text, f"{missing[0]} is missing: a place of the tool has x, y and z")
     region = Region(axes, read_pointing(pointing))
     if len(region) > MOST_PLACES:
@@ -138,12 +141,12 @@ def _refused(text: str, what: str, step: str | None = None) -> InputError:
 
 
 def _axis(text: str, robot: Robot, name: str, span: str, unit: str | None, count: int) -> GridAxis:
-    known = [*PLACES, *robot.joint_names]
+    known = [*PLACES, TURN, *robot.joint_names]
     if name not in known:
         hint = did_you_mean(name, known)
-        what = f"'{name}' is neither x, y, z nor a joint ({', '.join(robot.joint_names)})"
+        what = f"'{name}' is neither x, y, z, turn nor a joint ({', '.join(robot.joint_names)})"
         raise _refused(text, what, hint and hint[0].upper() + hint[1:])
-    turning = name not in PLACES and robot.joints[robot.joint_index(name)].kind == "revolute"
+    turning = name == TURN or (name not in PLACES and robot.joints[robot.joint_index(name)].kind == "revolute")
     dimension = "angle" if turning else "length"
     if unit is None or unit not in units_of(dimension):
         raise _refused(text, f"{name} needs a unit: {' '.join(f'[{one}]' for one in units_of(dimension))}")
@@ -163,7 +166,7 @@ def _axis(text: str, robot: Robot, name: str, span: str, unit: str | None, count
 
 
 def _check_limits(text: str, robot: Robot, name: str, values: Floats) -> None:
-    limits = None if name in PLACES else robot.joints[robot.joint_index(name)].limits
+    limits = None if name in (*PLACES, TURN) else robot.joints[robot.joint_index(name)].limits
     if limits is not None and (values[0] < limits[0] - 1e-9 or values[-1] > limits[1] + 1e-9):
         low, high = (f"{limit:.6g}" for limit in limits)
         raise _refused(text, f"{name} leaves its limits, {low} to {high} (rad or m)")
@@ -191,8 +194,18 @@ def read_pointing(text: str) -> Pointing | Vector3:
     return x, y, z
 
 
-def axes_of_tool(pointing: Pointing | Vector3, position_world: Floats, centre_world: Floats) -> Floats:
-    """(3 columns, 3, n) axes of the tool at places (3, n); ``centre_world`` (3, n) lies on the first turning axis."""
+def axes_of_tool(pointing: Pointing | Vector3, position_world: Floats, centre_world: Floats, turn: Floats) -> Floats:
+    """(3 columns, 3, n) axes of the tool at places (3, n) turned about the vertical by ``turn`` (n,) rad.
+
+    ``centre_world`` (3, n) lies on the first turning axis.
+    """
+    vertical = np.zeros_like(position_world)
+    vertical[2] = turn
+    axes = _pointing_axes(pointing, position_world, centre_world)
+    return np.asarray(np.einsum("kin,jkn->jin", matrix_of(vertical), axes))
+
+
+def _pointing_axes(pointing: Pointing | Vector3, position_world: Floats, centre_world: Floats) -> Floats:
     if isinstance(pointing, tuple):
         return matrix_of(np.repeat(np.array(pointing)[:, None], position_world.shape[1], axis=1))
     outwards = position_world - centre_world

@@ -23,10 +23,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from stiffarm.compensate.choices import Choices
 from stiffarm.compensate.compensating import NEAR_SINGULAR
-from stiffarm.compensate.freedom import CONDITIONS, TURNS, freedom_of
 from stiffarm.compensate.model_file import KnownModel
-from stiffarm.compensate.region import Region, axes_of_tool, centre_of
+from stiffarm.compensate.region import TURN, Region, axes_of_tool, centre_of
 from stiffarm.errors import InputError, Problem
 from stiffarm.identify.domain import INSIDE, force_factor, joint_factor
 from stiffarm.model.arm_model import Arm
@@ -36,8 +36,6 @@ from stiffarm.model.evaluate import sensitivity
 from stiffarm.model.kernel import chunks, frames, world_vectors
 from stiffarm.model.loads import Load, State
 from stiffarm.model.postures import Postures, postures
-from stiffarm.model.reaching import joint_ranges
-from stiffarm.model.rotations import matrix_of, vector_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -47,8 +45,6 @@ ForceFrame = Literal["world", "tool"]
 STIFF, SINGULAR, UNREACHED, LOST = range(4)
 STATUS = ("ok", "near singular", "out of reach", "no equilibrium")
 """In words, by code: a posture; only postures near a singularity; none within the limits; none under the weights."""
-TURNS_TRIED, VALUES_TRIED = 12, 9
-"""Turns of the tool and values of a joint that are tried when they are offered."""
 PLACES_CHUNK = 4096
 
 
@@ -136,12 +132,11 @@ def deflection_map(
     """
     pull = pull or Pull()
     arm = model.arm()
-    freedom_of(model.robot, free)  # refuses what cannot be offered
     require_elastic(model, arm)
-    ask = _Ask(model, arm, region, pull, free, standing or {})
+    ask = _Ask(model, arm, region, pull, Choices(arm, region, free, standing or {}))
     found = ask.empty()
     done = 0
-    for rows in chunks(len(region), max(1, PLACES_CHUNK // ask.alternatives)):
+    for rows in chunks(len(region), max(1, PLACES_CHUNK // ask.choices.alternatives)):
         ask.fill(found, np.arange(rows.start, rows.stop))
         done = rows.stop
         if progress is not None:
@@ -178,26 +173,10 @@ class _Found:
 class _Ask:
     """A region, what may be chosen at each place, and how the chosen is judged."""
 
-    def __init__(
-        self, model: KnownModel, arm: Arm, region: Region, pull: Pull, free: tuple[str, ...], standing: dict[str, float]
-    ) -> None:
-        self.model, self.arm, self.region, self.pull, self.free = model, arm, region, pull, free
+    def __init__(self, model: KnownModel, arm: Arm, region: Region, pull: Pull, choices: Choices) -> None:
+        self.model, self.arm, self.region, self.pull, self.choices = model, arm, region, pull, choices
         for name in (pull.load_point, pull.seen):
             arm.chain.point(name, of="point")
-        self.standing = standing_joints(arm, region, free, standing)
-        self.turned = [name for name in TURNS if name in free]
-        self.offered = [name for name in model.robot.joint_names if name in free]
-        named = {*region.names, *self.offered}
-        joints = zip(model.robot.joint_names, self.standing, strict=True)
-        self.moving = sum(bool(np.isnan(value)) and name not in named for name, value in joints)
-        self.alternatives = TURNS_TRIED ** len(self.turned) * VALUES_TRIED ** len(self.offered)
-        if not region.cartesian:
-            self.alternatives = 1
-
-    @property
-    def kept_turns(self) -> tuple[int, ...]:
-        """Axes of the tool about which it is turned as asked, as far as the arm's joints go."""
-        return (0, 1, 2) if self.moving >= CONDITIONS else (0, 1) if self.moving == CONDITIONS - 1 else ()
 
     def empty(self) -> _Found:
         """Nothing found yet."""
@@ -206,7 +185,7 @@ class _Ask:
     def fill(self, out: _Found, rows: Ints) -> None:
         """Work out some places."""
         taken = self._postures(rows)
-        whose = rows[taken.pose // self.alternatives]
+        whose = rows[taken.pose // self.choices.alternatives]
         out.postures[rows] = np.bincount(whose, minlength=len(self.region))[rows]
         if not len(whose):
             return
@@ -228,32 +207,16 @@ class _Ask:
 
     def _postures(self, rows: Ints) -> Postures:
         """Postures for every alternative of some places; an index counts places and, within them, alternatives."""
+        held = self.choices.held(rows)
         if not self.region.cartesian:
-            q = self.region.joints(self.model.robot, self.standing)[:, rows]
-            return Postures(np.arange(len(rows)), q, np.ones(len(rows)))
-        stands = self.region.joints(self.model.robot, self.standing)[:, rows]
-        choices = [(name, _turns()) for name in self.turned] + [(n, self._values(n)) for n in self.offered]
-        mesh = np.meshgrid(*(values for _, values in choices), indexing="ij") if choices else []
-        held = np.repeat(stands, self.alternatives, axis=1)
-        position = np.repeat(self.region.position()[:, rows], self.alternatives, axis=1)
-        turn = np.broadcast_to(np.eye(3)[:, :, None], (3, 3, len(rows) * self.alternatives))
-        for (name, _), values in zip(choices, mesh, strict=True):
-            every = np.tile(values.reshape(-1), len(rows))
-            if name in TURNS:
-                own = matrix_of(np.eye(3)[TURNS.index(name)][:, None] * every)
-                turn = np.einsum("kin,jkn->jin", turn, own)
-            else:
-                held[self.model.robot.joint_index(name)] = every
-        centre = centre_of(self.arm, held)
-        axes = axes_of_tool(self.region.pointing, position, centre)
-        rotation = np.einsum("kin,jkn->jin", axes, turn)
-        pose = np.concatenate([position, vector_of(rotation)])
-        return postures(self.arm, pose, held=held, kept_turns=self.kept_turns)
-
-    def _values(self, name: str) -> Floats:
-        low, high = joint_ranges(self.arm)
-        k = self.model.robot.joint_index(name)
-        return np.linspace(low[k], high[k], VALUES_TRIED)
+            return Postures(np.arange(len(rows)), held, np.ones(len(rows)))
+        position = self.region.position()[:, rows]
+        every = np.repeat(position, self.choices.alternatives, axis=1)
+        turn = self.region.column(TURN)[rows] if TURN in self.region.names else np.zeros(len(rows))
+        turn = np.repeat(turn, self.choices.alternatives)
+        axes = axes_of_tool(self.region.pointing, every, centre_of(self.arm, held), turn)
+        pose = self.choices.poses(position, axes)
+        return postures(self.arm, pose, held=held, kept_turns=self.choices.kept_turns)
 
     def _judged(self, q: Floats) -> tuple[Floats, Floats, Floats]:
         """Compliance (3, 3, m), force and motion (3, m) at joint values."""
@@ -295,22 +258,7 @@ class _Ask:
 
     def notes(self, found: _Found) -> tuple[str, ...]:
         """What was chosen without being asked for, and what lies beyond the calibration."""
-        said = []
-        stands = [
-            f"{name} stands at {value:.4g} {'m' if slides else 'rad'}"
-            for name, value, slides in zip(
-                self.model.robot.joint_names, self.standing, self.arm.chain.prismatic, strict=True
-            )
-            if np.isfinite(value) and name not in self.region.names
-        ]
-        if stands:
-            said.append("; ".join(stands))
-        if self.region.cartesian and self.kept_turns != (0, 1, 2):
-            kept = "the direction of the tool's z is kept" if self.kept_turns else "the tool's place alone is kept"
-            said.append(f"{self.moving} joints move: {kept}")
-        if self.region.cartesian and self.moving > CONDITIONS:
-            said.append("the arm has more joints than a pose needs: a sample of its postures was compared")
-        return (*said, *self._beyond(found))
+        return (*self.choices.notes(), *self._beyond(found))
 
     def _beyond(self, found: _Found) -> list[str]:
         domain, known = self.model.domain, np.isfinite(found.q).all(axis=0)
@@ -327,10 +275,6 @@ class _Ask:
         return said
 
 
-def _turns() -> Floats:
-    return np.arange(TURNS_TRIED) * 2.0 * np.pi / TURNS_TRIED
-
-
 def worst_direction(compliance: Floats) -> Floats:
     """(3, m) unit force that moves the point farthest, for compliances (3, 3, m); NaN where one is.
 
@@ -345,21 +289,3 @@ def worst_direction(compliance: Floats) -> Floats:
     sign = np.where(right[np.arange(len(right)), largest] < 0.0, -1.0, 1.0)  # either sense is as bad
     out[:, known] = (right * sign[:, None]).T + 0.0
     return out
-
-
-def standing_joints(arm: Arm, region: Region, free: tuple[str, ...], standing: dict[str, float]) -> Floats:
-    """(joints,) values of joints that stand still, NaN for those that are solved for or offered.
-
-    A grid of joints leaves the others in the middle of their limits; places of the tool leave slides beyond six axes
-    there.
-    """
-    low, high = joint_ranges(arm)
-    robot = arm.robot
-    moves = freedom_of(robot).moving if region.cartesian else (False,) * len(low)
-    middle = np.where(moves, np.nan, 0.5 * (low + high))
-    for k, name in enumerate(robot.joint_names):
-        if name in standing:
-            middle[k] = standing[name]
-        elif name in free and region.cartesian:
-            middle[k] = np.nan
-    return np.asarray(middle)
