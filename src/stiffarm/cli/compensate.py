@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -12,17 +13,22 @@ from stiffarm.cli.handover import AllowAbsoluteAccuracy, Base, Blend, MostPoints
 from stiffarm.cli.pulls import ConstantForce, ConstantTorque, ForceFrame, LoadPoint, MillingFile
 
 if TYPE_CHECKING:
+    from stiffarm.compensate.cell import Cell
     from stiffarm.compensate.compensating import Compensation
     from stiffarm.compensate.languages import Handover, Language
     from stiffarm.compensate.model_file import KnownModel
+    from stiffarm.compensate.programs.placing import Placed
     from stiffarm.compensate.wishing import Wish
+    from stiffarm.measure.paths import PathFile
 
 MOST_SHOWN = 10
 
 
 def compensate(
     model: Annotated[str, typer.Argument(help="A model file, a robot file or a packaged robot.")],
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="A .path.csv: joints or poses, forces.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="A .path.csv (joints or poses, forces) or a program (.src, .mod).")
+    ],
     output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write it.")] = None,
     to: Annotated[
         str | None, typer.Option("--to", metavar="LANGUAGE", help="csv, krl, rapid. [default: by the ending of -o]")
@@ -55,35 +61,84 @@ def compensate(
 ) -> int:
     """Correct a path so that the bent tool goes where it was sent.
 
-    Joints: the tool shall be where the nominal robot has it at them. Poses: it shall be there.
+    Joints: the tool shall be where the nominal robot has it at them. Poses: it shall be there. A program of a
+    controller is corrected in place: its points change, every other byte stays.
     """
     from stiffarm.cli.progress import Progress
     from stiffarm.compensate.compensating import How
     from stiffarm.compensate.compensating import compensate as run
-    from stiffarm.compensate.languages import Handover, language_of
+    from stiffarm.compensate.languages import Handover
     from stiffarm.compensate.model_file import read_model
     from stiffarm.compensate.pulling import Asking
-    from stiffarm.compensate.wishing import wish_of
-    from stiffarm.measure.paths import read_path
 
-    writer = language_of(to, output)
     cell = cell_of(targets, base, tool, speed, blend, most_points)
     asking = Asking.of(force_frame, force, torque, load_point, milling)
     known = read_model(model)
     allowed = _allowed(known, allow_unusable)
+    job = _opened(path, known, cell, to, output)
     if output is not None:
-        allowed += _accuracy(known, writer, allow_absolute_accuracy)
-    source = read_path(path, known.robot)
-    wish = wish_of(source, known.nominal()).under(asking, source, known.robot)
+        allowed += _accuracy(known, job.writer, allow_absolute_accuracy)
+    wish = job.wish.under(asking, job.source, known.robot)
     with Progress("points", quiet) as progress:
-        found = run(known, source, wish, How(controller, tuple(free), workers), progress.tell)
-    warn_all((*allowed, *found.warnings))
-    found = found.saying(_notes(known, found, wish), allowed)
-    handover = Handover(known, source, found.remarks(), allow_absolute_accuracy, cell)
-    written = _write(writer, handover, found, output)
-    document = _document(found, model, path, writer.name, written)
+        found = run(known, job.source, wish, How(controller, tuple(free), workers), progress.tell)
+    warn_all((*allowed, *job.warnings, *found.warnings))
+    found = job.named(found).saying(_notes(known, found, wish), allowed)
+    handover = Handover(known, job.source, found.remarks(), allow_absolute_accuracy, cell)
+    written = _write(job.writer, handover, found, output)
+    document = _document(found, model, path, job.writer.name, written) | job.document
     answer(document, _text(found, written), as_json)
     return 0 if found.path.complete else 1
+
+
+@dataclass(frozen=True)
+class _Job:
+    """What is corrected, and how it is written."""
+
+    writer: Language
+    source: PathFile
+    wish: Wish
+    program: Placed | None = None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        if self.program is None:
+            return ()
+        from stiffarm.compensate.programs.correcting import told_warnings
+
+        return told_warnings(self.program)
+
+    def named(self, found: Compensation) -> Compensation:
+        """Refused points by the names a program gives them."""
+        if self.program is None:
+            return found
+        from stiffarm.compensate.programs.correcting import named
+
+        return named(found, self.program)
+
+    @property
+    def document(self) -> dict[str, Any]:
+        if self.program is None:
+            return {}
+        left = [{"point": one.name, "row": one.row, "why": one.why} for one in self.program.left]
+        return {"corrected": [point.name for point in self.program.points], "left": left}
+
+
+def _opened(path: Path, model: KnownModel, cell: Cell, to: str | None, output: Path | None) -> _Job:
+    """A path file, or a program that is corrected in place."""
+    from stiffarm.compensate.programs.parts import is_program
+
+    if is_program(path):
+        from stiffarm.compensate.programs.correcting import language_of_program, opened
+
+        program = opened(path, model, cell, to, output)
+        return _Job(language_of_program(program), program.source, program.wish, program)
+    from stiffarm.compensate.languages import language_of
+    from stiffarm.compensate.wishing import wish_of
+    from stiffarm.measure.paths import read_path
+
+    writer = language_of(to, output)
+    source = read_path(path, model.robot)
+    return _Job(writer, source, wish_of(source, model.nominal()))
 
 
 def _allowed(model: KnownModel, allow: bool) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ def has_branches(arm: Arm, axes: ControllerAxes) -> bool:
     z = [at.rotation[i + 1][2] for i in axes.six]
     if float(np.linalg.norm(cross(z[1], z[2]))) > 1e-2 or float(np.linalg.norm(cross(z[3], z[4]))) < 1e-2:
         return False
-    wrist = _wrist(at, axes.six)
+    wrist = wrist_centre(at, axes.six)
     missed = [cross(wrist - at.origin[i + 1], at.rotation[i + 1][2]) for i in axes.six[3:]]
     return max(float(np.linalg.norm(one)) for one in missed) < MEET_M
 
@@ -78,7 +78,7 @@ def branch_of(arm: Arm, axes: ControllerAxes, q: Floats) -> Branch:
 
 def _flags(at: Frames, six: tuple[int, ...], q: Floats) -> tuple[Flags, Flags, Flags]:
     one, two, three, _, five, _ = six
-    wrist = _wrist(at, six)
+    wrist = wrist_centre(at, six)
     axis_1 = at.rotation[one + 1][2]
     forward = rotate(axis_1 * q[one], np.broadcast_to(at.rotation[0][0], wrist.shape))
     behind = dot(forward, wrist - at.origin[one + 1]) < 0.0
@@ -88,7 +88,7 @@ def _flags(at: Frames, six: tuple[int, ...], q: Floats) -> tuple[Flags, Flags, F
     return behind, folded, turned < 0.0
 
 
-def _wrist(at: Frames, six: tuple[int, ...]) -> Floats:
+def wrist_centre(at: Frames, six: tuple[int, ...]) -> Floats:
     """The point of axis 5 that is nearest to axis 4."""
     four, five = six[3] + 1, six[4] + 1
     z4, z5 = at.rotation[four][2], at.rotation[five][2]
@@ -118,6 +118,11 @@ def abb_quadrants(axes: ControllerAxes, q: Floats) -> Ints:
 def abb_cfx(branch: Branch) -> Ints:
     """(n,) cfx."""
     return np.asarray(4 * branch.behind + 2 * ~branch.folded + branch.negative, dtype=np.int64)
+
+
+def cfx_of_branch(number: int) -> int:
+    """The cfx of a `Branch.number`, the other way round than `branch_of_cfx`."""
+    return next(cfx for cfx in range(8) if branch_of_cfx(cfx) == number)
 
 
 def branch_of_cfx(cfx: int) -> int:

@@ -59,14 +59,25 @@ class Inverse:
         return np.asarray((self.position_error_m < REACHED_M) & (self.rotation_error_rad < REACHED_RAD))
 
 
-def inverse_kinematics(arm: Arm, pose_world: Floats, start: Floats | None = None) -> Inverse:
+def inverse_kinematics(
+    arm: Arm, pose_world: Floats, start: Floats | None = None, held: Floats | None = None
+) -> Inverse:
     """Joint values (of the unloaded arm) for tool poses (6, n): position (m) and rotation vector (rad), world.
 
     ``start`` (joints,) are values near the first pose; without them the first solution is the one nearest to
-    the middle of the joints' limits, and every next one continues the path.
+    the middle of the joints' limits, and every next one continues the path.  ``held`` (joints, n) are values at which
+    joints (rails) stand, NaN for those that may move.
     """
-    solver = _Solver(arm, pose_world)
+    solver = _Solver(arm, pose_world, held)
     q = solver.path(start)
+    error = solver.error(q, np.arange(q.shape[1]))[0]
+    return Inverse(q, np.linalg.norm(error[:3], axis=0), np.linalg.norm(error[3:], axis=0) / solver.length)
+
+
+def inverse_from(arm: Arm, pose_world: Floats, start: Floats, held: Floats | None = None) -> Inverse:
+    """Joint values near ``start`` (joints, n) for tool poses (6, n); ``held`` as in `inverse_kinematics`."""
+    solver = _Solver(arm, pose_world, held)
+    q, _ = solver.solve(start, np.arange(start.shape[1]))
     error = solver.error(q, np.arange(q.shape[1]))[0]
     return Inverse(q, np.linalg.norm(error[:3], axis=0), np.linalg.norm(error[3:], axis=0) / solver.length)
 
@@ -77,6 +88,8 @@ class _Solver:
 
     arm: Arm
     pose_world: Floats
+    held: Floats | None = None
+    """(joints, n) values at which joints stand, NaN for those that may move."""
 
     @cached_property
     def length(self) -> float:
@@ -110,6 +123,13 @@ class _Solver:
         """(3 columns, 3, n) rotations asked for."""
         return matrix_of(self.pose_world[3:])
 
+    def stand(self, q: Floats, index: NDArray[np.int64]) -> Floats:
+        """The values with the held joints where they are held."""
+        if self.held is None:
+            return q
+        held = self.held[:, index]
+        return np.where(np.isnan(held), q, held)
+
     def error(self, q: Floats, index: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """Scaled errors (6, n) at joint values for the poses of these indices, and their Jacobian (n, 6, joints)."""
         chain = self.arm.chain
@@ -124,11 +144,13 @@ class _Solver:
             columns[k, :3] = axis if slides else cross(axis, tool - at.origin[k + 1])
             columns[k, 3:] = 0.0 if slides else self.length * axis
         jacobian = np.einsum("kin,kj->nij", columns, chain.mix) * self.unit[:, 0]
+        if self.held is not None:
+            jacobian = jacobian * np.isnan(self.held[:, index]).T[:, None, :]
         return error, jacobian
 
     def solve(self, q: Floats, index: NDArray[np.int64]) -> tuple[Floats, NDArray[np.bool_]]:
         """Newton from starts (joints, n) towards the poses of these indices; which of them arrived."""
-        q = np.array(q)
+        q = np.array(self.stand(q, index))
         arrived = np.zeros(len(index), dtype=bool)
         for part in chunks(len(index)):
             q[:, part], arrived[part] = self._solve(q[:, part], index[part])
@@ -145,7 +167,7 @@ class _Solver:
             left, error, jacobian, norm = left[going], error[:, going], jacobian[going], norm[going]
             if not left.size:
                 break
-            q[:, left] = self._step(q[:, left], error, jacobian, norm)
+            q[:, left] = self.stand(self._step(q[:, left], error, jacobian, norm), index[left])
         return q, arrived
 
     def _step(self, q: Floats, error: Floats, jacobian: Floats, norm: Floats) -> Floats:
@@ -173,7 +195,7 @@ class _Solver:
             return q
         line = np.stack([np.interp(between, knots, row[knots]) for row in q])
         q[:, between], arrived = self.solve(line, between)
-        strayed = np.abs((q[:, between] - line) / self.unit).max(axis=0) > _BRANCH * self.length
+        strayed = np.abs((q[:, between] - self.stand(line, between)) / self.unit).max(axis=0) > _BRANCH * self.length
         for index in between[strayed | ~arrived]:
             q[:, index] = self.continued(q[:, index - 1], int(index))
         return q

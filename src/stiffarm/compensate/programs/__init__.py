@@ -1,0 +1,1 @@
+"""Programs of others, corrected in place: their points are read, solved and written back, every other byte is kept."""
