@@ -47,6 +47,8 @@ class Job:
     held: Mapping[str, str]
     """Parameters that are held, and why."""
     use: TestPoses | None
+    target: Floats | None
+    """L (functions, parameters), SI; None for criteria that have none."""
     notes: tuple[str, ...]
 
     @property
@@ -89,7 +91,7 @@ def job_of(robot: Robot, options: PlanOptions) -> Job:
     )
     refiner = Refiner(information, criterion, space, constraints, arm, problem.repeats(), options.min_distance_m)
     said = (*notes, *free, *told_before, *(() if own is None else own.warnings), *(() if use is None else use.warnings))
-    return Job(problem, refiner, pool, fixed, told.held, use, said)
+    return Job(problem, refiner, pool, fixed, told.held, use, target, said)
 
 
 def _counts(options: PlanOptions, asked: Wanted) -> tuple[int, int]:
