@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import get_args
 
@@ -13,7 +14,10 @@ from identify_scenarios import paper_geometry, problem_of, row_sigma, scenarios
 from stiffarm.cli.main import main
 from stiffarm.papers import paper_000, paper_002, paper_003, ranks_000, spring_000, weights_003
 from stiffarm.papers.items import PaperItem, Verdict
+from stiffarm.papers.page import page_of, ratios
 from stiffarm.papers.registry import PAPERS, papers_named
+from stiffarm.report.page import page_html
+from stiffarm.report.parts import figures_of
 
 
 def found(paper: str, words: str) -> PaperItem:
@@ -39,6 +43,62 @@ def test_the_command_prints_each_item(capsys: pytest.CaptureFixture[str]) -> Non
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 80
     assert "not reproducible" in out
+
+
+class Words(HTMLParser):
+    """The words of a page, and which tags open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.words: list[str] = []
+        self.opened: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.opened.append(tag)
+
+    def handle_data(self, data: str) -> None:
+        self.words.append(data.strip())
+
+
+def test_the_page_has_every_item_with_its_verdict_and_the_plots_drawn_anew() -> None:
+    computed = [(paper, paper.items()) for paper in papers_named(["000", "002"])]
+    page = page_of(computed)
+    assert {figure.slug for figure in figures_of(page)} == {
+        "ratios-000", "link-000", "ranks-000", "ratios-002", "stiffness-002", "torque-002"
+    }  # fmt: skip
+    read = Words()
+    read.feed(page_html(page, script=False))
+    for _, items in computed:
+        for item in items:
+            assert item.item in read.words
+            assert item.why in read.words
+    assert read.opened.count("figure") == 6
+    assert "svg" in read.opened
+
+
+@pytest.mark.parametrize("name", [paper.name for paper in PAPERS])
+def test_every_paper_has_plots_whose_numbers_stand_beside_them(name: str) -> None:
+    (paper,) = papers_named([name])
+    for figure in paper.figures():
+        assert figure.table is not None
+        assert len(figure.table.rows) >= 2
+        assert figure.reading.endswith(".")
+
+
+def test_a_page_is_written_when_one_is_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "papers.html"
+    assert main(["papers", "002", "-o", str(file)]) == 0
+    assert "eq. 16" in capsys.readouterr().out
+    assert "stiffness-002" in file.read_text(encoding="utf-8")
+
+
+def test_ratios_stand_at_one_where_a_number_comes_out_again() -> None:
+    (paper,) = papers_named(["000"])
+    figure = ratios(paper, paper.items())
+    assert figure is not None
+    assert figure.table is not None
+    assert ("parameters of the complete model", "1", "reproduced") in figure.table.rows
+    assert ratios(paper, paper.items()[:1]) is None
 
 
 def test_counts_of_parameters() -> None:

@@ -22,13 +22,23 @@ def papers(
     quiet: Quiet = False,
     output: Output = None,
 ) -> None:
-    """Printed figures of papers beside ours, with verdicts."""
+    """Printed figures of papers beside ours, with verdicts.
+
+    `-o FILE.html` writes a page with the plots of the papers drawn from our numbers.
+    """
     from dataclasses import asdict
 
     from stiffarm.papers.registry import papers_named
 
     found = [(paper, paper.items()) for paper in papers_named(names or ())]
     document = {"items": [asdict(item) for _, items in found for item in items]}
+    if output is not None and output.suffix.lower() in (".html", ".htm"):
+        from stiffarm.cli.common import write_text
+        from stiffarm.papers.page import page_of
+        from stiffarm.report.page import page_html
+
+        write_text(output, page_html(page_of(found)))
+        output = None
     answer(document, _page(found), as_json, output)
 
 

@@ -6,9 +6,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
+from typing import TYPE_CHECKING
 
 from stiffarm.errors import InputError, Problem, did_you_mean, found_text
 from stiffarm.papers.items import PaperItem
+
+if TYPE_CHECKING:
+    from stiffarm.report.parts import Figure
 
 
 @dataclass(frozen=True)
@@ -23,6 +27,11 @@ class Paper:
     def items(self) -> tuple[PaperItem, ...]:
         """Its figures beside ours, computed once in a process."""
         return _items(self.module)
+
+    def figures(self) -> tuple[Figure, ...]:
+        """Its plots drawn anew from our numbers."""
+        draw: Callable[[], tuple[Figure, ...]] = import_module(f"stiffarm.papers.figures_{self.name}").figures
+        return draw()
 
 
 @cache
