@@ -37,6 +37,8 @@ $(STAMP): pyproject.toml constraints.txt
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 	@$(INSTALL) "setuptools>=77"
 	@$(INSTALL) --no-build-isolation --editable ".[test]"
+	@$(INSTALL) --no-build-isolation --editable ".[test,view]" \
+		|| echo "note: the view extra (viser, trimesh) could not be installed here; the tests that need it are skipped"
 	@$(INSTALL) --no-build-isolation --editable ".[test,oracle]" \
 		|| echo "note: the oracle extra (Pinocchio, yourdfpy) could not be installed here; the tests that need it are skipped"
 	@touch $@

@@ -33,6 +33,7 @@ from stiffarm.cli.report import report
 from stiffarm.cli.robot import robot_app
 from stiffarm.cli.simulate import simulate
 from stiffarm.cli.validate import validate
+from stiffarm.cli.view import view
 from stiffarm.errors import InputError, StiffarmWarning
 
 COMMANDS: tuple[Callable[..., Any] | typer.Typer, ...] = (
@@ -44,6 +45,7 @@ COMMANDS: tuple[Callable[..., Any] | typer.Typer, ...] = (
     validate,
     compare,
     report,
+    view,
     predict,
     budget,
     compensate,

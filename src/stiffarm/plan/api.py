@@ -21,7 +21,6 @@ from stiffarm.plan.job import Job, job_of
 from stiffarm.plan.options import PlanOptions
 from stiffarm.plan.plan_file import as_typed
 from stiffarm.plan.problem import Certificate, Plan
-from stiffarm.plan.scale import load_notes, with_scale
 from stiffarm.plan.search import Effort, Found, Search, weighted_design
 from stiffarm.robot.arm import Robot
 from stiffarm.robot.reading import read_robot
@@ -42,13 +41,7 @@ def plan(
     ``robot`` is an object, a file or a packaged name.  ``tell`` hears of progress; as soon as ``stop`` says yes the
     best plan so far is answered.  Raises `InputError` when there can be no such plan, saying what stands in the way.
     """
-    with np.errstate(divide="ignore", invalid="ignore"):  # of plans that tell too little, which are worth infinity
-        return _planned(robot, options or PlanOptions(), tell, stop)
-
-
-def _planned(
-    robot: Robot | str | Path, options: PlanOptions, tell: Callable[[str], None], stop: Callable[[], bool]
-) -> Plan:
+    options = options or PlanOptions()
     begun = time.monotonic()
     arm = robot if isinstance(robot, Robot) else read_robot(robot)
     tell("candidates")
@@ -65,7 +58,7 @@ def _planned(
     made = _answer(job, found, one, time.monotonic() - begun, finished=not stop())
     if options.curve and made.finished:
         made = replace(made, curve=curve_of(job, made, design, tell, stop))
-    return replace(with_scale(job, made), seconds=time.monotonic() - begun, notes=(*made.notes, *load_notes(job)))
+    return replace(made, seconds=time.monotonic() - begun)
 
 
 def _typed(job: Job, search: Search, found: Found) -> Found:
@@ -121,10 +114,10 @@ def predicted_std(job: Job, found: Found) -> dict[str, float]:
 def _nothing(job: Job, interrupted: bool) -> BaseException:
     if interrupted:
         return KeyboardInterrupt()
-    apart, poses, count = job.problem.min_distance_m, job.problem.poses, len(job.pool.stops)
-    if apart > 0.0:
-        what = f"no {poses} poses that far from one another were found among {count} candidates"
-        step = "Lower it or the number of poses, or widen the tool box"
-        return InputError(Problem(what, column="--min-distance", found=f"{apart:g} m", next_step=step))
-    what = f"no {poses} poses that keep everything were found among {count} candidates"
-    return InputError(Problem(what, column="--poses", found=str(poses), next_step="Widen the tool box or the cable's"))
+    apart, poses = job.problem.min_distance_m, job.problem.poses
+    what = (
+        f"no {poses} poses that keep everything and tell everything were found among {len(job.pool.stops)} candidates"
+    )
+    step = "Lower --min-distance or the number of poses, or widen the tool box" if apart else "Widen the constraints"
+    column, found = ("--min-distance", f"{apart:g} m") if apart else ("--poses", str(poses))
+    return InputError(Problem(what, column=column, found=found, next_step=step))
