@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -15,11 +16,13 @@ from stiffarm.plan.criteria import CRITERIA, criterion_of
 from stiffarm.plan.descent import descend
 from stiffarm.plan.exchange import after_adding, exchange
 from stiffarm.plan.information import triangle
-from stiffarm.plan.problem import Floats, FreeForce, Ints
+from stiffarm.plan.problem import Cable, Floats, FreeForce, Ints
 from stiffarm.plan.refine import Refiner
-from stiffarm.plan.search import Effort, Found, Search, weighted_design
+from stiffarm.plan.search import SHORTLIST, Effort, Found, Search, weighted_design
 from stiffarm.plan.variables import Space
-from stiffarm.plan.weighted import best_weights, judged, screened
+from stiffarm.plan.weighted import SOME, best_weights, judged, screened
+
+FIXED_CABLE = Cable(CABLE.load_point, CABLE.force_n, (3.0, 6.0, -0.891), (3.0, 6.0, -0.891))
 
 
 def test_the_published_design_has_its_value() -> None:
@@ -109,6 +112,34 @@ def test_the_best_weights_have_equal_gains_where_they_stand(name: str) -> None:
         assert float(judged(rows, other, known, 6, one).value) >= found.value * (1.0 - 1e-6)
     real = float(judged(rows, found.weight, known, 6, criterion_of(name, 4, 6, target)).value)
     assert 0.97 * real <= one.bound(found.value, found.slope, 6 * float(gain.max())) <= real
+
+
+@pytest.mark.parametrize("name", ["test", "D", "E"])
+def test_very_many_candidates_are_weighed_as_well_as_few(name: str) -> None:
+    random = np.random.default_rng(5)
+    rows, known = random.normal(size=(3 * SOME, 2, 4)), np.zeros((0, 4))
+    rows[: 2 * SOME, :, 3] = 0.0  # only a part tells everything
+    one = criterion_of(name, 4, 6, random.normal(size=(3, 4))).smooth
+    found = best_weights(rows, known, 6, one)
+    gain = float(screened(rows, found.slope).max())
+    assert one.bound(found.value, found.slope, 6 * gain) == pytest.approx(found.value, rel=2e-3)
+    assert found.weight.sum() == pytest.approx(1.0)
+
+
+def test_exchanges_from_a_shortlist_find_as_good_a_plan() -> None:
+    values = []
+    for shortlist in (SHORTLIST, 300):
+        refiner = rail()
+        stops, _ = feasible_stops(refiner.space, refiner.constraints, 1000, 1, np.zeros((7, 1)))
+        stops = stops.aimed(np.array([3.0, 6.0, -0.891]))
+        space = Space(refiner.space.low, refiner.space.high, FIXED_CABLE, refiner.space.held)
+        fixed = replace(refiner, space=space)
+        pool = Pool.of(refiner.information, stops, np.zeros((7, 1)))
+        search = Search(fixed, pool, np.random.default_rng(0), Effort(refined=False, shortlist=shortlist))
+        found = search.run(weighted_design(search, 12, fixed=True))
+        assert found is not None
+        values.append(found.value)
+    assert values[1] == pytest.approx(values[0], rel=0.01)
 
 
 def planned(seed: int) -> tuple[Search, Found, float, float]:

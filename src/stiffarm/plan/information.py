@@ -13,7 +13,7 @@ stop gets weight.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -73,11 +73,11 @@ class Information:
         """Number of parameters."""
         return len(self.names)
 
-    def _chunks(self, stops: Stops, derivatives: bool) -> Sequence[Stops]:
+    def _chunks(self, stops: Stops, derivatives: bool) -> Iterator[Stops]:
         axes = max(len(maker.axes) for _, maker in self.parts)
         each = max(axes, self.size) * self.noise.numbers * (stops.q.shape[0] if derivatives else 1)
         most = max(16, CHUNK_NUMBERS // max(1, each))
-        return [stops.take(slice(i, i + most)) for i in range(0, len(stops), most)]
+        return (stops.take(slice(i, i + most)) for i in range(0, len(stops), most))
 
     def at(self, stops: Stops) -> Seen:
         """What some stops tell; for at most some thousands at a time."""
@@ -85,8 +85,11 @@ class Information:
 
     def rows(self, stops: Stops) -> Floats:
         """(n, numbers, parameters) white rows, typical sizes."""
-        parts = [self.at(part).white for part in self._chunks(stops, False)]
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        out, start = np.empty((len(stops), self.noise.numbers, self.size)), 0
+        for part in self._chunks(stops, False):
+            out[start : start + len(part)] = self.at(part).white
+            start += len(part)
+        return out
 
     def gains(self, stops: Stops, n_matrix: Floats) -> Gains:
         """Gains for N (parameters, parameters), with gradients."""

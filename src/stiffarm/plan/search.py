@@ -22,9 +22,13 @@ from stiffarm.plan.constraints import kept
 from stiffarm.plan.exchange import Allowed, exchange, greedy
 from stiffarm.plan.problem import Floats, Ints, Stops
 from stiffarm.plan.refine import Refiner
+from stiffarm.plan.weighted import screened
 
 Stop = Callable[[], bool]
 Tell = Callable[[str], None]
+
+
+SHORTLIST = 4000
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,8 @@ class Effort:
     polished: int = 2
     refined: bool = True
     """False: stops are taken from the candidates as they are."""
+    shortlist: int = SHORTLIST
+    """Most candidates for exchanges: those that a weighted design would gain most from."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,6 +150,9 @@ class Search:
         """Candidates and the stops of the weighted design, all pulled towards one point, that keep everything."""
         free = self.refiner.space.shared > 0
         stops, rows = self.pool.stops, self.pool.rows
+        if design is not None and len(stops) > self.effort.shortlist:
+            which = self._shortlist(design)
+            stops, rows = stops.take(which), rows[which]
         if free:
             stops = aimed_at(stops, self.refiner.space, aim)
             rows = self.refiner.information.rows(stops)
@@ -155,6 +164,13 @@ class Search:
             return stops, rows
         good = kept(self.refiner.constraints, stops)
         return stops.take(good), rows[good]
+
+    def _shortlist(self, design: Design) -> Ints:
+        """Of very many candidates those that the weighted design has or would gain most from, and some by chance."""
+        gain = screened(self.pool.rows, design.weighted.slope)
+        most = self.effort.shortlist
+        order = np.argsort(-gain, kind="stable")[:most]
+        return np.unique(np.append(order, self.random.choice(len(gain), most // 4, replace=False)))
 
     def _allowed(self, stops: Stops) -> Allowed | None:
         """Candidates far enough from those chosen."""

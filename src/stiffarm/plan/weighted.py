@@ -4,8 +4,10 @@ With weights w_i >= 0 that sum to 1, M(w) = M_0 + n sum w_i I_i.  The criterion 
 is the best, and no plan of n stops is better than it: a plan is the special case of weights in steps of 1/n.  At the
 best weights the gain d_i = tr(N I_i) is the same for every stop with weight and nowhere larger.
 
-Few candidates: w_i = u_i^2 / sum u^2 is minimised without bounds.  Many: each weight is multiplied by the root of its
-gain over the mean one, which only ever improves (Titterington's rule), and what carries nothing is dropped first.
+Few candidates: w_i = u_i^2 / sum u^2 is minimised without bounds.  Hundreds: each weight is multiplied by the root of
+its gain over the mean one, which only ever improves (Titterington's rule), and what carries nothing is dropped first.
+Thousands: some are weighed, and those of the others that gain most join them until none gains more than the mean, so
+that all are gone through a few times only.
 """
 
 from __future__ import annotations
@@ -20,8 +22,10 @@ from stiffarm.plan.information import triangle
 from stiffarm.plan.problem import Floats, Ints
 
 MULTIPLIED = 60
-FEW = 400
-"""Most candidates for the minimisation by the roots of the weights."""
+FEW, SOME = 400, 2000
+"""Most candidates for the minimisation by the roots of the weights, and for weighing all of them."""
+JOINING, TURNS, CLOSE = 300, 12, 1e-3
+"""Candidates that join in a turn; most turns; relative excess of the largest gain that is good enough."""
 NOTHING = 1e-4
 """A weight under this share of the largest carries nothing."""
 
@@ -69,19 +73,53 @@ def best_weights(
 ) -> Weighted:
     """The best weights of candidates with white rows (candidates, numbers, parameters)."""
     count = len(rows)
-    weight = np.full(count, 1.0 / count) if start is None else start / start.sum()
     which = np.arange(count)
-    if count > FEW:
-        for _ in range(MULTIPLIED):
-            at = judged(rows[which], weight, known, experiments, criterion)
-            weight = weight * np.sqrt(screened(rows[which], at.slope))
-            keep = weight > 1e-3 * weight.max() if len(which) > FEW else np.ones(len(which), dtype=bool)
-            which, weight = which[keep], weight[keep] / weight[keep].sum()
+    weight = np.full(count, 1.0 / count) if start is None else start / start.sum()
+    if count > SOME:
+        which, weight = _joined(rows, known, experiments, criterion, weight)
+    if len(which) > FEW:
+        which, weight = _multiplied(rows, known, experiments, criterion, which, weight)
     weight = _by_roots(rows[which], weight, known, experiments, criterion)
     at = judged(rows[which], weight, known, experiments, criterion)
     full = np.zeros(count)
     full[which] = weight
     return Weighted(full, float(at.value), at.slope, float(np.sum((known @ at.slope) * known)))
+
+
+def _multiplied(
+    rows: Floats, known: Floats, experiments: int, criterion: Criterion, which: Ints, weight: Floats
+) -> tuple[Ints, Floats]:
+    """Candidates that are left, with their weights."""
+    for _ in range(MULTIPLIED):
+        at = judged(rows[which], weight, known, experiments, criterion)
+        weight = weight * np.sqrt(screened(rows[which], at.slope))
+        keep = weight > 1e-3 * weight.max() if len(which) > FEW else np.ones(len(which), dtype=bool)
+        which, weight = which[keep], weight[keep] / weight[keep].sum()
+    return which, weight
+
+
+def _joined(rows: Floats, known: Floats, experiments: int, criterion: Criterion, weight: Floats) -> tuple[Ints, Floats]:
+    """Candidates out of very many, with their weights."""
+    count, size = len(rows), SOME
+    while True:  # until those weighed tell everything
+        even = np.linspace(0, count - 1, size, dtype=np.int64)
+        which = np.unique(np.append(np.argsort(-weight, kind="stable")[:FEW], even))
+        weight = np.full(len(which), 1.0 / len(which))
+        if size >= count or np.isfinite(judged(rows[which], weight, known, experiments, criterion).value):
+            break
+        size = min(count, 4 * size)
+    for _ in range(TURNS):
+        which, weight = _multiplied(rows, known, experiments, criterion, which, weight)
+        at = judged(rows[which], weight, known, experiments, criterion)
+        gain = screened(rows, at.slope)
+        if gain.max() <= (1.0 + CLOSE) * float(gain[which] @ weight):
+            break
+        gain[which] = 0.0
+        new = np.argpartition(-gain, JOINING)[:JOINING]
+        which = np.append(which, new)
+        weight = np.append(weight, np.full(len(new), 0.2 / len(new)))
+        weight /= weight.sum()
+    return which, weight
 
 
 def _by_roots(rows: Floats, start: Floats, known: Floats, experiments: int, criterion: Criterion) -> Floats:
