@@ -410,7 +410,7 @@ def test_a_path_of_joints(tmp_path: Path) -> None:
     assert path.wrench_world[0, 0].tolist() == [5.0, 0.0]
     assert path.weight.tolist() == [2.0, 1.0]
     assert path.headers == tuple(text.split("\n")[0].split(","))
-    assert path.text["speed"] == ("9", "9")
+    assert path.text["speed"].to_list() == ["9", "9"]
     assert "'speed'" in path.warnings[0]
 
 

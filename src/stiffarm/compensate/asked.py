@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from stiffarm.compensate.pulling import Asking, Points
@@ -37,7 +38,7 @@ class Asked:
     """Rows of a plan or a path; the batch axis is last."""
 
     file: str
-    text: Mapping[str, tuple[str, ...]]
+    text: Mapping[str, pl.Series]
     """Columns as they stand in the file, by header."""
     row: Ints
     """Line of each row in the file."""
@@ -107,7 +108,7 @@ class Asked:
     def cells(self, header: str) -> list[float | str | None]:
         """A column for people and machines: numbers where the name means numbers, None where empty."""
         meaning = meaning_of(split_header(header)[0])
-        cells = self.text[header]
+        cells = self.text[header].to_list()
         if meaning is None or not meaning.dimensions:
             return [cell or None for cell in cells]
         counts = meaning.dimensions == ("number",)
@@ -137,7 +138,7 @@ def _of_campaign(plan: Campaign, path: Source) -> Asked:
     torque = experiments.joint_torque
     return Asked(
         file=table.file,
-        text={header: tuple(table.cells(header).to_list()) for header in table.headers},
+        text={header: table.cells(header) for header in table.headers},
         row=plan.readings.row,
         q=experiments.q[:, at],
         markers=(*plan.markers, DEFAULT_MARKER),

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from stiffarm.errors import InputError, Problem
 from stiffarm.measure import checks
@@ -29,7 +30,7 @@ class PathFile:
 
     file: str
     headers: tuple[str, ...]
-    text: Mapping[str, tuple[str, ...]]
+    text: Mapping[str, pl.Series]
     """Every column of the file as it stands, by header."""
     joints: tuple[str, ...]
     q: Floats | None
@@ -92,7 +93,7 @@ def read_path(path: Source, robot: Robot | None = None) -> PathFile:
     return PathFile(
         file=sheet.table.file,
         headers=headers,
-        text={header: tuple(sheet.table.cells(header).to_list()) for header in headers},
+        text={header: sheet.table.cells(header) for header in headers},
         joints=joints,
         q=q,
         pose_world=pose,
