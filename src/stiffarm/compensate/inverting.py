@@ -118,7 +118,8 @@ class Found:
     elastic: Floats
     """(3, n) m, the bending part of that."""
     spread: Floats
-    """(n,) smallest tool motion per joint motion, both as lengths; 0 at a singularity."""
+    """(n,) smallest tool motion per joint motion, both as lengths, at the start (for ASTRAY also where it ended, when
+    that is less); 0 at a singularity."""
 
 
 def invert(arm: Arm, wished: Wished, freedom: Freedom) -> Found:
@@ -224,6 +225,11 @@ class _Solver:
             arrived &= residual[1] * self.length < ARRIVED_M
         status[(status == UNTOUCHED) & arrived] = ARRIVED
         status[status == UNTOUCHED] = ASTRAY
+        astray = np.flatnonzero(status == ASTRAY)
+        if len(astray):  # what does not settle has often been led to a singularity
+            kept = wished.rotation_world[list(self.freedom.kept_turns)][:, :, astray]
+            ended = self.spread(self.jacobian(q[:, astray], kept), free[:, astray])
+            spread[astray] = np.minimum(spread[astray], ended)
         return Found(q, status, np.minimum(steps, MOST_STEPS), residual, before, elastic, spread)
 
     def errors(
