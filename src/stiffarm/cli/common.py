@@ -38,6 +38,9 @@ Quiet = Annotated[bool, typer.Option("--quiet", "-q", callback=_quieten, help="N
 REDUCE_HELP = (
     "symmetric, beam:AXIS, plane:NORMAL, diagonal, own:a,b;a,b, zero:PATTERN, tie:NAME,NAME, neglect, use:FILE."
 )
+Exactly = Annotated[
+    bool, typer.Option("--exact", help="Equilibria on true transforms, weights at work, instead of first order.")
+]
 Output = Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the answer to a file.")]
 
 

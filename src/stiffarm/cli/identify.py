@@ -7,10 +7,12 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from stiffarm.cli.common import REDUCE_HELP, AsJson, Quiet, Seed, answer, tell, warn_all, write_text
+from stiffarm.cli.common import REDUCE_HELP, AsJson, Exactly, Quiet, Seed, answer, tell, warn_all, write_text
 
 Patterns = list[str]
 GEARS = "Eccentricities of gears: where readings not fitted favour them, or never."
+
+Links = Annotated[Literal["base", "none"], typer.Option(help="Whether a link stands before the first joint.")]
 
 
 def identify(
@@ -29,15 +31,14 @@ def identify(
         Literal["full", "symmetric", "beam", "diagonal"] | None,
         typer.Option(help="Of links the file does not describe; of all links when it describes every one."),
     ] = None,
-    links: Annotated[
-        Literal["base", "none"], typer.Option(help="Whether a link stands before the first joint.")
-    ] = "base",
+    links: Links = "base",
     reduce: Annotated[Patterns, typer.Option(metavar="[LINKS=]RULE", help=REDUCE_HELP)] = [],  # noqa: B006
     definite: Annotated[bool, typer.Option("--definite", help="Keep links positive definite, k = L L'.")] = False,
     select: Annotated[Patterns, typer.Option(metavar="PATTERN", help="Ask for these parameters too.")] = [],  # noqa: B006
     fix: Annotated[Patterns, typer.Option(metavar="PATTERN", help="Hold these at nominal; wins.")] = [],  # noqa: B006
     gears: Annotated[Literal["auto", "none"], typer.Option(help=GEARS)] = "auto",
     loads: Annotated[Literal["model", "torque", "none"], typer.Option(help="What bends the arm.")] = "torque",
+    exact: Exactly = False,
     estimator: Annotated[
         Literal["ols", "wls", "cells", "honest", "robust", "bootstrap"] | None,
         typer.Option(help="Default: honest; wls for very large campaigns."),
@@ -73,7 +74,8 @@ def identify(
 
     options = Options(
         geometry=geometry, elastic=elastic, template=template, links=links, reduce=tuple(reduce), definite=definite,
-        select=tuple(select), fix=tuple(fix), gears=gears, loads=loads, estimator=estimator, holdout=holdout,
+        select=tuple(select), fix=tuple(fix), gears=gears, loads=loads, exact=exact, estimator=estimator,
+        holdout=holdout,
         folds=_folds(folds), level=level, seed=seed, lambda_=lambda_, iterations=iterations,
         sigma0_m=0.0 if sigma0 is None else parse_quantity(sigma0, "length", key="--sigma0"),
     )  # fmt: skip

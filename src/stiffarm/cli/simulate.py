@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stiffarm.cli.common import AsJson, Quiet, Seed, answer, json_text, warn_all, write_text
+from stiffarm.cli.common import AsJson, Exactly, Quiet, Seed, answer, json_text, warn_all, write_text
 from stiffarm.errors import InputError, Problem, found_text
 
 if TYPE_CHECKING:
@@ -62,6 +62,7 @@ def simulate(
     outliers: Outliers = None,
     truth_out: TruthOut = None,
     loads: Loads = None,
+    exact: Exactly = False,
     as_json: AsJson = False,
     seed: Seed = 0,
     quiet: Quiet = False,
@@ -99,6 +100,7 @@ def simulate(
         shared_rotation_rad=shared_rad,
         outlier_share=share,
         loads=_loads(loads, planned),
+        exact=exact,
     )
     warn_all((*planned.warnings, *_exact_rotations(virtual.campaign)))
     settings = _write(virtual.campaign, output, plan)
@@ -106,7 +108,7 @@ def simulate(
         command = _command_line(
             robot, str(plan), truth=truth, spread=spread, sigma=sigma, sigma_rotation=sigma_rotation,
             shared_translation=shared_translation, shared_rotation=shared_rotation, outliers=outliers, loads=loads,
-            seed=seed,
+            exact=exact, seed=seed,
         )  # fmt: skip
         robot_entry = _robot_entry(known.file, truth_out)
         document = truth_document(virtual, known.model, values, robot=robot_entry, command=command)
@@ -120,7 +122,8 @@ def _command_line(*arguments: str, **options: Any) -> str:
     words = ["stiffarm", "simulate", *arguments]
     for name, value in options.items():
         for one in value if isinstance(value, list) else [value]:
-            words += [] if one is None else [f"--{name.replace('_', '-')}", str(one)]
+            option = f"--{name.replace('_', '-')}"
+            words += [] if one is None or one is False else [option] if one is True else [option, str(one)]
     return shlex.join(words)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from stiffarm.cli.common import AsJson, Output, Quiet, Seed, answer, warn_all
+from stiffarm.cli.common import AsJson, Exactly, Output, Quiet, Seed, answer, warn_all
 
 if TYPE_CHECKING:
     from stiffarm.identify.iso9283 import Iso9283
@@ -23,6 +23,7 @@ def validate(
         typer.Option(help="Fit on these rows: frames of unknown setups; tool adds markers and tool rotation."),
     ] = "frame",
     loads: Annotated[Literal["model", "torque", "none"], typer.Option(help="What bends the arm.")] = "torque",
+    exact: Exactly = False,
     output: Output = None,
     as_json: AsJson = False,
     seed: Seed = 0,
@@ -36,7 +37,7 @@ def validate(
 
     estimate = read_estimate(model)
     campaign = read_campaigns(campaigns, model_of(estimate, model.parent).robot)
-    found = validate_model(estimate, campaign, refit=refit, loads=loads, files=campaigns)
+    found = validate_model(estimate, campaign, refit=refit, loads=loads, files=campaigns, exact=exact)
     warn_all((*campaign.warnings, *found.notes))
     document = {
         "rows": found.rows,

@@ -33,6 +33,7 @@ from stiffarm.measure.touch_checks import checked_touches
 from stiffarm.robot.arm import Robot
 from stiffarm.robot.reading import read_robot
 
+EXACTLY = "readings were held against equilibria on true transforms: predict and validate with --exact"
 MOST_SCALARS = 6_000
 """Coordinates up to which every reading is judged against the rest."""
 
@@ -62,12 +63,12 @@ def identify(
         sources = [source_of(one) for one in listed(campaign)]
         paths = [one for one in sources if not isinstance(one, FrameFile)]
         files = {Path(path).name: _sha256(path) for path in paths}
-        if len(paths) == len(sources) and takes_pieces(paths, options):
+        if len(paths) == len(sources) and not options.exact and takes_pieces(paths, options):
             origin = Provenance(versions(), options.seed, files, command)
             with suppress(EntangledError):
                 return identify_pieces(arm, paths, options, origin, tell)
         campaign = read_campaigns(sources, arm)
-    data = fitted_rows(arm, campaign, options)
+    data = fitted_rows(arm, replace(campaign, exact=options.exact), options)
     campaign = data.campaign
     wanted = ask(arm, campaign, options)
     odd = checked_touches(wanted.model.at(), campaign, options.loads)
@@ -85,7 +86,7 @@ def identify(
     origin = Provenance(versions(), options.seed, files, command, fingerprints(_as_read(used)))
     suspects = find_suspects(found) if len(found.system) <= MOST_SCALARS else ()
     estimate = assemble(found, options, holdout=holdout, verdict=answer, outliers=suspects, provenance=origin)
-    added = () if trial.note is None else (trial.note,)
+    added = (*(() if trial.note is None else (trial.note,)), *((EXACTLY,) if options.exact else ()))
     beside = None if holdout is None else geometry_alone(wanted, used, options)
     notes = (*campaign.warnings, *odd, *added, *estimate.notes, *warnings_of(found))
     separated = separations(found, used, options)

@@ -97,13 +97,15 @@ def fit_asked(asked: Asked, data: Data, options: Options) -> Fit:
         )
     everything = asked
     for _ in range(MOST_ADAPTIONS):
-        begun = choose(system, everything)
+        # what can be told is judged to first order: what only the second tells is too weak to rest on
+        begun = choose(replace(system, campaign=replace(campaign, exact=False)), everything)
         asked, names, unknowns = begun.asked, begun.chosen.names, begun.equations.columns.shape[1]
         if not unknowns:
             raise InputError(Problem("nothing that was asked for can be told from these readings", file=campaign.name))
         _require_enough(system, unknowns, asked)
         priors = priors_of(asked, names, begun.chosen.scale)
-        solution, noise = _solve(system, begun.start, names, begun.noise, priors, begun.equations)
+        first = system.equations(begun.start, names) if campaign.exact else begun.equations
+        solution, noise = _solve(system, begun.start, names, begun.noise, priors, first)
         touch_m = touch_scatter(system, solution, unknowns)
         if abs(np.log(touch_m / system.touch_m)) < SCATTER_SETTLED:
             break

@@ -43,6 +43,8 @@ class Options:
     loads: LoadsChoice = "torque"
     estimator: EstimatorName | None = None
     """``honest`` when repeats allow, else ``wls``."""
+    exact: bool = False
+    """Hold readings against the equilibrium on true transforms instead of first order at the commanded joints."""
     holdout: str | None = None
     folds: int | Literal["each"] = 5
     """0: no validation, and so no usable verdict."""

@@ -91,11 +91,12 @@ def validate_model(
     refit: Refit = "frame",
     loads: LoadsChoice = "torque",
     files: Sequence[str | Path] = (),
+    exact: bool = False,
 ) -> Validation:
-    """Judge an estimate on a campaign."""
+    """Judge an estimate on a campaign, by first order or by ``exact`` equilibria."""
     model = model_of(estimate)
     as_read = campaign
-    campaign = fitted_rows(model.robot, campaign, Options(loads=loads)).campaign
+    campaign = fitted_rows(model.robot, replace(campaign, exact=exact), Options(loads=loads)).campaign
     system = System(model, campaign, loads)
     if len(system) == 0:
         raise InputError(Problem("the campaign has no readings to judge by", file=campaign.name))

@@ -197,6 +197,9 @@ class Campaign(Shown):
     warnings: tuple[str, ...] = ()
     joint_kinds: tuple[JointKind, ...] = ()
     """Kind of every joint (from the robot, else from the units of the file); empty = all revolute."""
+    exact: bool = False
+    """Whether readings are held against the equilibrium on true transforms instead of first order
+    (`stiffarm.measure.observe`)."""
 
     def kind(self, name: str) -> NDArray[np.bool_]:
         """Which readings are of the named observation kind."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from stiffarm.measure.bent import columns_exactly, seen_exactly, with_weights
 from stiffarm.measure.campaign import DEFAULT_MARKER, OBSERVATIONS, Campaign, Payload, Setup
 from stiffarm.measure.targets import TOUCHED
 from stiffarm.model.arm_model import Arm
@@ -157,9 +158,22 @@ class Observer:
         """Values only."""
         out, placed = self._empty(), _Placed.of(self.campaign, frames)
         for group in self.groups:
-            state = state_of(arm, self.campaign, group, self.loads)
-            self._place(out, group, predict(arm, state, group.point), placed)
+            if self.exact:
+                prediction = seen_exactly(arm, self._stated(arm, group), group)
+            else:
+                prediction = predict(arm, state_of(arm, self.campaign, group, self.loads), group.point)
+            self._place(out, group, prediction, placed)
         return out
+
+    @property
+    def exact(self) -> bool:
+        """Whether equilibria are solved; without loads there is nothing to solve."""
+        return self.campaign.exact and self.loads != "none"
+
+    def _stated(self, arm: Arm, group: Group) -> State:
+        """Everything that acts: of a deflection's experiments the weights as well."""
+        state = state_of(arm, self.campaign, group, self.loads)
+        return with_weights(arm, state, group.payload) if group.deflection else state
 
     def with_columns(
         self, arm: Arm, names: Collection[str], frames: Mapping[str, Rigid] | None = None
@@ -168,11 +182,14 @@ class Observer:
         out, placed = self._empty(), _Placed.of(self.campaign, frames)
         columns = np.zeros((len(names), 6, len(self.campaign.readings)))
         for group in self.groups:
-            state = state_of(arm, self.campaign, group, self.loads)
             turning = group.pose or (group.deflection and self._reads_rotation(group))
-            prediction, part = sensitivity(
-                arm, state, group.point, names, rotation=turning, deflection=group.deflection
-            )
+            if self.exact:
+                prediction, part = columns_exactly(arm, self._stated(arm, group), group, names, rotation=turning)
+            else:
+                state = state_of(arm, self.campaign, group, self.loads)
+                prediction, part = sensitivity(
+                    arm, state, group.point, names, rotation=turning, deflection=group.deflection
+                )
             self._place(out, group, prediction, placed)
             turn = self._turn(group, placed)
             columns[:, :3, group.rows] = self._turned(group, turn, part[:, :3])

@@ -96,20 +96,22 @@ def simulate(
     outlier_share: float = 0.0,
     instrument: Instrument | None = None,
     loads: str = "model",
+    exact: bool = False,
 ) -> VirtualCampaign:
     """Fill the readings of a plan with what an instrument would report of ``arm_truth``.
 
     ``sigma_m`` and ``sigma_rad`` are those of a reading and make an isotropic instrument; without them ``instrument``
     or the plan's own is used, and without any there is no scatter.  Shared errors not given are the plan's.
     ``loads`` says what bends the arm: the stated loads (``model``), measured joint torques (``torque``) or nothing
-    (``none``).  A row of the plan that has readings keeps its pattern of read cells; measured torques are kept.
+    (``none``); with ``exact`` it stands at its equilibrium on true transforms instead of first order.  A row of the
+    plan that has readings keeps its pattern of read cells; measured torques are kept.
     """
     used = _instrument(plan, instrument, sigma_m, sigma_rad)
     shared = SharedError(
         plan.shared.translation_m if shared_translation_m is None else shared_translation_m,
         plan.shared.rotation_rad if shared_rotation_rad is None else shared_rotation_rad,
     )
-    prepared = replace(plan, instrument=used, shared=shared)
+    prepared = replace(plan, instrument=used, shared=shared, exact=exact)
     loaded, departures = as_it_was(prepared, stream(seed, "loads"))
     there = touching(arm_truth, loaded, Contacts(prepared).stated_sigma_m, stream(seed, "touches"), loads)
     # what the controller says moves with the arm; what it says wrongly stays as wrong
