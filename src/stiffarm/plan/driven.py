@@ -45,10 +45,11 @@ class _Visited:
     """(visits,) which visit of its experiment it is, from 1."""
 
 
-def driven(planned: Campaign, shift: Shift) -> Campaign:
+def driven(planned: Campaign, shift: Shift, *, pairs: bool = True) -> Campaign:
     """The planned campaign, one row a marker and reading, visit by visit; joint values and loads are the plan's.
 
-    ``planned`` has one experiment a stop of the shift, in the same order.
+    ``planned`` has one experiment a stop of the shift, in the same order.  ``pairs``: deflections are read as two
+    positions.
     """
     visited = _visited(planned, shift)
     source = [_rows_of(planned, s) for s in shift.stop]
@@ -65,7 +66,7 @@ def driven(planned: Campaign, shift: Shift) -> Campaign:
     experiments = _experiments(planned.experiments, visited)
     visits = tuple(f"v{v + 1:0{max(2, len(str(len(shift))))}d}" for v in range(len(shift)))
     campaign = replace(base, experiments=experiments, readings=readings, visits=visits)
-    if base.kind("deflection").any():
+    if pairs and base.kind("deflection").any():
         campaign = _as_pairs(campaign)
     rows = np.arange(len(campaign.readings)) + 2
     return replace(campaign, readings=replace(campaign.readings, row=rows), files=(), warnings=())
@@ -122,7 +123,7 @@ def _taken(experiments: Experiments, which: Ints) -> Experiments:
         experiments,
         names=tuple(experiments.names[i] for i in which),
         q=experiments.q[:, which],
-        wrench_world=experiments.wrench_world[..., which],
+        wrench_world=experiments.wrench_world[..., which] if experiments.load_points else np.zeros((0, 6, len(which))),
         cable_from_m=some(experiments.cable_from_m),
         cable_to_m=some(experiments.cable_to_m),
         tension_n=some(experiments.tension_n),

@@ -1,0 +1,186 @@
+"""Whether a plan keeps what it promises: measured many times virtually, identified, and compared.
+
+Every draw is a virtual campaign of the plan (`stiffarm.measure.virtual`) off the arm as the model has it, estimated by
+the weighted least squares of `stiffarm.identify`, with its equations, its noise and its solver; of the planner's own
+algebra nothing is used.  What is known before the plan (priors, campaigns measured anyway) is drawn about the truth
+with each draw.  With s the deviation of N estimates and sigma the promised one
+
+    (N - 1) s^2 / sigma^2                     is chi-square with N - 1 degrees of freedom
+    N sum |L e|^2 / tr(L C L')                nearly, with N tr^2/tr((L C L')^2): the error e at the test poses
+    sqrt(N) mean(e) / sigma                   is normal: no bias
+
+and all limits together are left by chance once in `CHANCE`^-1 checks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import stats
+
+from stiffarm.identify.linear import wls
+from stiffarm.identify.linearised import unlabelled_problem
+from stiffarm.identify.noise import assumed_noise
+from stiffarm.identify.nonlinear import PriorRows, Solution
+from stiffarm.identify.problem import LinearProblem
+from stiffarm.identify.system import Equations, Point, System
+from stiffarm.measure.campaign import Campaign
+from stiffarm.measure.virtual import simulate
+from stiffarm.plan.deflected import Deflected, deflections, planned_for
+from stiffarm.plan.driven import driven
+from stiffarm.plan.job import Job
+from stiffarm.plan.plan_file import campaign_of
+from stiffarm.plan.problem import Floats, Plan
+from stiffarm.plan.shift import Manner, shift_of
+from stiffarm.plan.uses import target_of
+from stiffarm.robot.arm import Placement
+
+CHANCE = 0.01
+"""Of any of the comparisons to fail although everything is as promised."""
+FEWEST = 20
+PURPOSE = 11
+
+
+@dataclass(frozen=True)
+class Compared:
+    """One promised deviation beside the one that came out."""
+
+    name: str
+    predicted: float
+    empirical: float
+    low: float
+    high: float
+    """Limits of their ratio."""
+
+    @property
+    def ratio(self) -> float:
+        """What came out over what was promised."""
+        return self.empirical / self.predicted
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the ratio is within its limits."""
+        return self.low <= self.ratio <= self.high
+
+
+@dataclass(frozen=True)
+class Verification:
+    """All comparisons."""
+
+    draws: int
+    seed: int
+    parameters: tuple[Compared, ...]
+    at_use: Compared | None
+    """Of the error at the test poses; None for other criteria."""
+    bias: float
+    """Largest mean error of a parameter, in its standard errors."""
+    bias_limit: float
+    deflections: tuple[Deflected, ...] = ()
+
+    @property
+    def agrees(self) -> bool:
+        """Whether everything came out as promised."""
+        every = (*self.parameters, *(() if self.at_use is None else (self.at_use,)))
+        return all(one.agrees for one in every) and self.bias <= self.bias_limit
+
+
+def verify(
+    job: Job, plan: Plan, draws: int, *, seed: int, tell: Callable[[str], None] = lambda _: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Verification | None:  # fmt: skip
+    """Measure a plan virtually so many times; None when it was interrupted before `FEWEST` draws."""
+    errors = drawn_errors(job, plan, draws, seed=seed, tell=tell, stop=stop)
+    if len(errors) < FEWEST:
+        return None
+    information, count = job.refiner.information, len(errors)
+    promised = np.array([plan.predicted_std[name] for name in information.names])
+    checks = 2 * len(promised) + (1 if job.use is not None else 0)
+    low, high = _limits(count - 1, CHANCE / checks)
+    found = errors.std(axis=0, ddof=1)
+    parameters = tuple(
+        Compared(name, float(p), float(s), low, high)
+        for name, p, s in zip(information.names, promised, found, strict=True)
+    )
+    at_use = _at_use(job, plan, errors, CHANCE / checks) if job.use is not None else None
+    bias = float((np.abs(errors.mean(axis=0)) * np.sqrt(count) / promised).max())
+    limit = float(stats.norm.isf(0.5 * CHANCE / checks))
+    return Verification(
+        count, seed, parameters, at_use, bias, limit, deflections(job, plan, errors, covariance_of(job, plan))
+    )
+
+
+def drawn_errors(
+    job: Job, plan: Plan, draws: int, *, seed: int, tell: Callable[[str], None] = lambda _: None,
+    stop: Callable[[], bool] = lambda: False,
+) -> Floats:  # fmt: skip
+    """(draws, parameters) estimates less truth, SI, of as many virtual campaigns; fewer when interrupted."""
+    information, model = job.refiner.information, plan.problem.asked.model
+    names, truth = information.names, model.at()
+    planned = campaign_to_measure(plan)
+    known = information.known / information.scale
+    at, out = Point(dict(truth.values), {}), []
+    noise = columns = None
+    for draw in range(draws):
+        if stop():
+            break
+        if draw % 100 == 0:
+            tell(f"virtual campaigns: {draw} of {draws}")
+        chosen = int(np.random.SeedSequence([seed, PURPOSE, draw]).generate_state(1)[0])
+        campaign = simulate(truth, planned, seed=chosen, loads="model").campaign
+        system = System(model, campaign, "model")
+        if noise is None or columns is None:
+            noise, columns = assumed_noise(system, at), system.equations(at, names).columns
+        equations = Equations(system.residual(at), columns)
+        nothing = PriorRows((), np.zeros(0), np.zeros(0))
+        problem = unlabelled_problem(Solution(at, equations, 0, True), names, noise, nothing)
+        out.append(wls(_beside(problem, known, np.random.default_rng([seed, PURPOSE, draw, 1]))).values)
+    return np.array(out).reshape(len(out), len(names))
+
+
+def _beside(problem: LinearProblem, known: Floats, random: np.random.Generator) -> LinearProblem:
+    """The problem with what is known before as further rows of unit variance, as it might have come out."""
+    if not len(known):
+        return problem
+    assert problem.sigma is not None
+    return LinearProblem(
+        np.concatenate([problem.A, known]),
+        np.concatenate([problem.y, random.standard_normal(len(known))]),
+        np.concatenate([problem.sigma, np.ones(len(known))]),
+    )
+
+
+def campaign_to_measure(plan: Plan) -> Campaign:
+    """The plan as it is driven, every repeat a stop of its own, read in the world."""
+    planned = campaign_of(plan)
+    setups = tuple(replace(setup, placement=Placement()) for setup in planned.setups)
+    shift = shift_of(plan.problem.robot, plan.stops, plan.repeats, Manner("random", seed=plan.seed))
+    return driven(replace(planned, setups=setups), shift, pairs=False)
+
+
+def _limits(freedom: float, chance: float) -> tuple[float, float]:
+    """Limits of s/sigma."""
+    ends = np.asarray(stats.chi2.ppf([0.5 * chance, 1.0 - 0.5 * chance], freedom))
+    low, high = np.sqrt(ends / freedom).tolist()
+    return low, high
+
+
+def covariance_of(job: Job, plan: Plan) -> Floats:
+    """(parameters, parameters) promised, SI."""
+    information = job.refiner.information
+    root = np.sqrt(plan.repeats.astype(float))[:, None, None]
+    rows = (information.rows(plan.stops) * root).reshape(-1, information.size)
+    inverse = np.linalg.pinv(np.concatenate([information.known, rows])) * information.scale[:, None]
+    return np.asarray(inverse @ inverse.T)
+
+
+def _at_use(job: Job, plan: Plan, errors: Floats, chance: float) -> Compared:
+    """Root mean square error at the test poses."""
+    assert job.use is not None
+    deflection = plan.problem.reading.kind == "deflection"
+    target = target_of(planned_for(job), job.use, deflection=deflection)
+    spread = target @ covariance_of(job, plan) @ target.T
+    freedom = len(errors) * float(np.trace(spread)) ** 2 / float((spread**2).sum())
+    found = float(np.sqrt(((errors @ target.T) ** 2).sum(axis=1).mean()))
+    return Compared(job.use.words, plan.value, found, *_limits(freedom, chance))
