@@ -14,9 +14,9 @@ from stiffarm.measure.reading import read_campaign, read_plan
 from stiffarm.measure.virtual import simulate
 from stiffarm.measure.writing import as_written, write_campaign
 from stiffarm.model.arm_model import ArmModel
-from stiffarm.plan.driven import driven, write_driven
-from stiffarm.plan.problem import Floats, Stops
-from stiffarm.plan.shift import Manner, Shift, shift_of
+from stiffarm.plan.driven import driven, to_fill
+from stiffarm.plan.problem import Floats, Shift, Stops
+from stiffarm.plan.shift import Manner, shift_of
 from stiffarm.robot.reading import read_robot
 
 ROBOT = read_robot("kr270")
@@ -56,7 +56,7 @@ def test_the_file_reads_back_as_what_is_to_be_driven(tmp_path: Path, kind: str) 
     plan, order = planned(tmp_path, kind), shift(both_sides=True, reference_every=5)
     campaign = driven(plan, order)
     path = tmp_path / "day.campaign.csv"
-    write_driven(campaign, order, path, kind)
+    write_campaign(to_fill(campaign, order, kind), path, units="mm,deg")
     read = read_plan(path, ROBOT)
     assert read.warnings == ()
     each = 2 * len(MARKERS) if kind == "deflection" else len(MARKERS)
@@ -97,7 +97,7 @@ def test_deflections_are_read_unloaded_and_loaded_at_one_stop(tmp_path: Path) ->
 def test_filled_in_it_is_identified(tmp_path: Path, load: str) -> None:
     plan, order = planned(tmp_path, "deflection", load), shift(order="random", both_sides=True, reference_every=4)
     path = tmp_path / "day.campaign.csv"
-    write_driven(driven(plan, order), order, path, "deflection")
+    write_campaign(to_fill(driven(plan, order), order, "deflection"), path, units="mm,deg")
     arm = ArmModel.of(ROBOT).at()
     filled = simulate(arm, read_plan(path, ROBOT), seed=5).campaign
     write_campaign(as_written(filled, "mm,deg"), path, units="mm,deg")

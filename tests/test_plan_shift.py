@@ -10,8 +10,8 @@ import pytest
 from stiffarm.model.arm_model import ArmModel
 from stiffarm.plan.clearance import self_clearance
 from stiffarm.plan.constraints import ToolBox, kept
-from stiffarm.plan.problem import Ints, Stops
-from stiffarm.plan.shift import BEFORE_RAD, Manner, Shift, shift_of
+from stiffarm.plan.problem import Ints, Shift, Stops
+from stiffarm.plan.shift import BEFORE_RAD, Manner, shift_of
 from stiffarm.robot.arm import Capsule
 from stiffarm.robot.reading import read_robot
 

@@ -66,7 +66,7 @@ def test_the_slowest_joint_counts() -> None:
     seconds = joint_times(robot)
     low, high = robot.joints[1].limits or (0.0, 0.0)
     assert seconds[0] == 0.5
-    assert seconds[1] == pytest.approx(2.0 / (high - low))
+    assert seconds[1] == pytest.approx(4.0 / (high - low))
     home = home_of(robot)
     q = home[:, None] + np.zeros((6, 3))
     q[0] += (3.0, 1.0, 2.0)

@@ -13,7 +13,7 @@ from stiffarm.errors import InputError, Problem
 if TYPE_CHECKING:
     from rich.console import Group
 
-    from stiffarm.plan.options import Box, PlanOptions
+    from stiffarm.plan.options import Box, PlanOptions, Room
     from stiffarm.plan.problem import Plan
 
 MOST_LINES = 40
@@ -63,6 +63,16 @@ MinDistance = Annotated[Maybe, _text_option("LENGTH", "Between the tool points o
 CandidatesFile = Annotated[File, _text_option("FILE", "Choose out of these alone.")]
 Add = Annotated[list[Path], _text_option("CAMPAIGN", "Measured anyway; repeatable.")]
 NoCurve = Annotated[bool, typer.Option("--no-curve", help="Do not try other numbers of poses.")]
+CellFile = Annotated[File, _text_option("FILE", "Obstacles (NAME.cell.toml) to keep clear of.")]
+Clearance = Annotated[Maybe, _text_option("LENGTH", "Between bodies and obstacles; default 0.")]
+CableClearance = Annotated[Maybe, _text_option("LENGTH", "Of the cable; default 50mm.")]
+CableCone = Annotated[Maybe, _text_option("X,Y,Z:ANGLE", 'Where the cable pulls: "0,1,-1:40deg", world.')]
+CableSteepest = Annotated[Maybe, _text_option("ANGLE", "Of the cable against the horizontal.")]
+Order = Annotated[Literal["tour", "random"], typer.Option(help="In which order rounds are driven.")]
+BothSides = Annotated[bool, typer.Option("--both-sides", help="Approach stops from both sides in turn.")]
+ReferenceEvery = Annotated[int | None, _text_option("N", "Return to the first stop after N visits.", min=1)]
+SheetFile = Annotated[File, _text_option("FILE.html", "The operator's sheet, and a campaign to fill in.")]
+Verify = Annotated[int | None, _text_option("N", "Check by N virtual campaigns, identified.", min=20)]
 PlanOutput = Annotated[File, typer.Option("--output", "-o", metavar="PLAN", help="Plan file to write.")]
 
 
@@ -98,10 +108,20 @@ def plan(
     candidates: CandidatesFile = None,
     add: Add = [],  # noqa: B006
     no_curve: NoCurve = False,
+    cell: CellFile = None,
+    clearance: Clearance = None,
+    cable_clearance: CableClearance = None,
+    cable_cone: CableCone = None,
+    cable_steepest: CableSteepest = None,
+    order: Order = "tour",
+    both_sides: BothSides = False,
+    reference_every: ReferenceEvery = None,
+    sheet: SheetFile = None,
+    verify: Verify = None,
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
-) -> None:
+) -> int:
     """The measurements that are best for a use, and how much better any could be.
 
     With a force: the compliances of the joints, from deflections. Without: the geometry, from positions. Ctrl-C gives
@@ -111,6 +131,8 @@ def plan(
     from stiffarm.plan import texts
     from stiffarm.plan.api import plan as run
     from stiffarm.plan.options import PlanOptions
+    from stiffarm.plan.sheet_campaign import campaign_beside
+    from stiffarm.plan.shift import Manner
 
     direction, load_point = _load(load)
     force_n, force_world = _force(force)
@@ -124,15 +146,47 @@ def plan(
         station_m=_maybe(texts.point_of, station, "--station"), sight_m=_maybe(texts.span_of, sight, "--sight"),
         facing=_maybe(texts.direction_of, facing, "--facing"), widest_rad=_angle(sight_angle, "--sight-angle"),
         min_distance_m=_maybe(texts.length_of, min_distance, "--min-distance") or 0.0,
-        candidates=candidates, add=tuple(add), curve=not no_curve, seed=seed,
+        candidates=candidates, add=tuple(add), curve=not no_curve, seed=seed, verify=verify,
+        room=_room(cell, clearance, cable_clearance, cable_cone, cable_steepest),
+        manner=Manner(order, both_sides, reference_every, seed),
     )  # fmt: skip
+    if sheet is not None:
+        campaign_beside(sheet)
     with Steps(quiet) as steps, interruptible(quiet) as stop:
         made = run(robot, options, tell=steps.tell, stop=stop)
-    _finish(made, options, output, as_json, quiet)
+    written = [] if sheet is None else _sheet(made, sheet, campaign_beside(sheet), robot, instrument)
+    return _finish(made, options, output, written, as_json, quiet)
 
 
-def _finish(made: Plan, options: PlanOptions, output: Path | None, as_json: bool, quiet: bool) -> None:
-    """Write what was asked for, then answer."""
+def _room(cell: Path | None, clearance: Maybe, cable: Maybe, cone: Maybe, steepest: Maybe) -> Room:
+    """What is kept clear of the arm and of the cable."""
+    from stiffarm.plan import texts
+    from stiffarm.plan.options import Room
+
+    usual = Room()
+    return Room(
+        cell,
+        usual.clearance_m if clearance is None else texts.length_of(clearance, "--clearance"),
+        usual.cable_clearance_m if cable is None else texts.length_of(cable, "--cable-clearance"),
+        _maybe(texts.cone_of, cone, "--cable-cone"),
+        _angle(steepest, "--cable-steepest"),
+    )
+
+
+def _sheet(made: Plan, page: Path, campaign: Path, robot: str, settings: Any) -> list[Path]:
+    """The operator's page, and the campaign to fill in; the files that were written."""
+    from stiffarm.plan.sheet_campaign import write_sheet_campaign
+    from stiffarm.report.shift_page import page as page_of
+
+    write_text(page, page_of(made, campaign.name, robot))
+    write_sheet_campaign(made, campaign, settings)
+    return [page, campaign]
+
+
+def _finish(
+    made: Plan, options: PlanOptions, output: Path | None, written: list[Path], as_json: bool, quiet: bool
+) -> int:
+    """Write what was asked for, then answer; 1 when the plan does not keep what it promises."""
     from stiffarm.plan.plan_file import write_plan
     from stiffarm.plan.words import document_of
 
@@ -143,8 +197,9 @@ def _finish(made: Plan, options: PlanOptions, output: Path | None, as_json: bool
     elif output is not None:
         write_plan(made, output, options.settings)
     answer(document, _text(made), as_json)
-    if output is not None and not as_json:
-        tell(f"wrote {output}", quiet)
+    for file in [] if as_json else [*([] if output is None else [output]), *written]:
+        tell(f"wrote {file}", quiet)
+    return 0 if made.verification is None or made.verification.agrees else 1
 
 
 def _maybe(read: Any, text: str | None, option: str) -> Any:

@@ -15,6 +15,8 @@ import numpy as np
 
 from stiffarm.errors import InputError, Problem
 from stiffarm.plan.bound import Design, certificate
+from stiffarm.plan.clearance import HIDDEN
+from stiffarm.plan.constraints import LineOfSight
 from stiffarm.plan.curve import curve_of
 from stiffarm.plan.information import triangle
 from stiffarm.plan.job import Job, job_of
@@ -22,6 +24,7 @@ from stiffarm.plan.options import PlanOptions
 from stiffarm.plan.plan_file import as_typed
 from stiffarm.plan.problem import Certificate, Plan
 from stiffarm.plan.search import Effort, Found, Search, weighted_design
+from stiffarm.plan.shift import Manner, in_order, shift_of
 from stiffarm.robot.arm import Robot
 from stiffarm.robot.reading import read_robot
 
@@ -56,9 +59,29 @@ def plan(
     found = _typed(job, search, found)
     one = _certified(job, design, found, options.seed)
     made = _answer(job, found, one, time.monotonic() - begun, finished=not stop())
+    made = driven_by(job, made, options.manner)
+    if options.verify is not None and made.finished:
+        made = _verified(job, made, options.verify, options.seed, tell, stop)
     if options.curve and made.finished:
         made = replace(made, curve=curve_of(job, made, design, tell, stop))
     return replace(made, seconds=time.monotonic() - begun)
+
+
+def driven_by(job: Job, made: Plan, manner: Manner) -> Plan:
+    """The plan with its stops in the order in which they are driven, and how that is done."""
+    order = in_order(job.problem.robot, made.stops, manner)
+    stops, repeats = made.stops.take(order), made.repeats[order]
+    needed = [one for one in job.problem.constraints if not isinstance(one, LineOfSight) and one.name != HIDDEN]
+    shift = shift_of(job.problem.robot, stops, repeats, manner, needed)
+    return replace(made, stops=stops, repeats=repeats, shift=shift, notes=(*made.notes, *shift.notes))
+
+
+def _verified(
+    job: Job, made: Plan, draws: int, seed: int, tell: Callable[[str], None], stop: Callable[[], bool]
+) -> Plan:
+    from stiffarm.plan.verify import verify
+
+    return replace(made, verification=verify(job, made, draws, seed=seed, tell=tell, stop=stop))
 
 
 def _typed(job: Job, search: Search, found: Found) -> Found:

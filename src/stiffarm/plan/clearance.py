@@ -35,6 +35,7 @@ CHUNK = 2048
 DRAWN_BACK_M = 0.3
 """What is near the end of the cable, less than this from its attachment point, is not looked at."""
 CABLE_CLEARANCE_M = 0.05
+HIDDEN = "hidden markers"
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +177,7 @@ def sight_clearance(
     for marker in markers:
         point = arm.chain.point(marker, of="marker")
         beams.append(Rod(f"beam to {marker}", point.body, point, station_m))
-    return _seen_clear(arm, beams, cell, clearance_m, "hidden markers")
+    return _seen_clear(arm, beams, cell, clearance_m, HIDDEN)
 
 
 def _held_near(arm: Arm, line: Rod, rod: Rod, clearance_m: float) -> bool:

@@ -13,17 +13,13 @@ from __future__ import annotations
 
 import string
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import numpy as np
 
 from stiffarm.measure.campaign import OBSERVATIONS, Campaign, Experiments, Floats, Ints
 from stiffarm.measure.columns import POSE
-from stiffarm.measure.settings import FORMAT, settings_path
-from stiffarm.measure.settings_text import settings_text
 from stiffarm.measure.subset import with_readings
-from stiffarm.measure.writing import replace_file, write_campaign
-from stiffarm.plan.shift import Shift
+from stiffarm.plan.problem import Shift
 from stiffarm.units import UNITS
 
 UNLOADED = ".unloaded"
@@ -172,22 +168,17 @@ def _doubled(experiments: Experiments) -> Experiments:
     )
 
 
-def write_driven(campaign: Campaign, shift: Shift, path: str | Path, kind: str) -> None:
-    """Write the campaign with empty columns for what is read, and what is known of the instrument beside it.
+def to_fill(campaign: Campaign, shift: Shift, kind: str) -> Campaign:
+    """The campaign with empty columns for what is read at last; ``kind`` is that of the plan's readings.
 
-    ``kind`` is that of the plan's readings; where sides matter, columns ``before.<joint>`` say where to wait.
+    Where sides matter, columns ``before.<joint>`` say where to wait.
     """
-    rows = len(campaign.readings)
-    blank = ("",) * rows
+    blank = ("",) * len(campaign.readings)
     headers = [f"{name}[{unit}]" for name, unit in zip(POSE, TO_FILL[kind].split(), strict=False)]
-    columns = {**_before(campaign, shift), "time[s]": blank, **dict.fromkeys(headers, blank)}
-    write_campaign(replace(campaign, extra=columns), path, units="mm,deg")
-    beside = settings_path(path)
-    if not settings_text(campaign) and beside.is_file():
-        replace_file(beside, f'format = "{FORMAT}"\n'.encode())
+    return replace(campaign, extra={**waiting(campaign, shift), "time[s]": blank, **dict.fromkeys(headers, blank)})
 
 
-def _before(campaign: Campaign, shift: Shift) -> dict[str, tuple[str, ...]]:
+def waiting(campaign: Campaign, shift: Shift) -> dict[str, tuple[str, ...]]:
     """Where to wait, in degrees and millimetres, by header; nothing when no side matters."""
     if not np.isfinite(shift.side).any():
         return {}

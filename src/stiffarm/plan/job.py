@@ -21,6 +21,7 @@ from stiffarm.plan.candidates import Pool, feasible_stops
 from stiffarm.plan.constraints import CableLength, LineOfSight, ToolBox, kept
 from stiffarm.plan.criteria import Criterion, criterion_of
 from stiffarm.plan.information import Information
+from stiffarm.plan.keeping import room_constraints
 from stiffarm.plan.options import Box, PlanOptions
 from stiffarm.plan.problem import Cable, Constraint, Flags, Floats, PlanProblem, Pull, Reading, Stops
 from stiffarm.plan.refine import Refiner
@@ -67,7 +68,8 @@ def job_of(robot: Robot, options: PlanOptions) -> Job:
     experiments, poses = _counts(options, asked)
     low, high, free = limits_of(robot)
     arm = asked.model.at()
-    constraints = constraints_of(arm, options, pull, reading)
+    room, unlooked = room_constraints(arm, options.room, pull, reading, low, high)
+    constraints = (*constraints_of(arm, options, pull, reading), *room)
     space = Space(low, high, pull, _held(robot, options, own))
     values = held_values(robot, options, own)
     stops, fixed = _stops(space, constraints, options, own if own is None or directed else _plain(own), values)
@@ -88,7 +90,8 @@ def job_of(robot: Robot, options: PlanOptions) -> Job:
         robot, asked, reading, pull, experiments, poses, constraints, options.min_distance_m, low, high, options.seed
     )
     refiner = Refiner(information, criterion, space, constraints, arm, problem.repeats(), options.min_distance_m)
-    said = (*notes, *free, *told_before, *(() if own is None else own.warnings), *(() if use is None else use.warnings))
+    warned = (*(() if own is None else own.warnings), *(() if use is None else use.warnings))
+    said = (*notes, *free, *unlooked, *told_before, *warned)
     return Job(problem, refiner, pool, fixed, told.held, use, said)
 
 
@@ -183,7 +186,7 @@ def _infeasible(broken: dict[str, float], count: int) -> InputError:
             f"no pose keeps everything: none of {count} candidates does, nor could be moved to",
             found=shares,
             allowed="constraints that leave room",
-            column="--tool-box, --station, --cable-box",
+            column="--tool-box, --station, --cable-box, --cell",
         )
     )
 

@@ -10,6 +10,7 @@ from typing import Literal
 from stiffarm.identifiability.question import ElasticChoice, GeometryChoice, LinksChoice
 from stiffarm.plan.criteria import CriterionName
 from stiffarm.plan.problem import ReadKind
+from stiffarm.plan.shift import Manner
 from stiffarm.robot.arm import Template, Vector3
 
 Direction = Literal["any", "vertical", "none"]
@@ -33,6 +34,21 @@ class Box:
         (False, True)
         """
         return all(abs(side) < INFINITY for side in (*self.low_m, *self.high_m))
+
+
+@dataclass(frozen=True)
+class Room:
+    """What is kept clear of the arm, and which way the cable may run."""
+
+    cell: str | Path | None = None
+    """A cell file with obstacles."""
+    clearance_m: float = 0.0
+    """Between bodies, obstacles and beams, beyond their sizes."""
+    cable_clearance_m: float = 0.05
+    cable_cone: tuple[Vector3, float] | None = None
+    """Axis in the world, and the angle (rad) within which of it the cable pulls."""
+    steepest_rad: float | None = None
+    """Of the cable against the horizontal."""
 
 
 @dataclass(frozen=True)
@@ -93,4 +109,9 @@ class PlanOptions:
     """Plans or campaigns that are or will be measured anyway."""
     curve: bool = True
     """Whether plans of fewer poses are made too, to say how many are enough."""
+    room: Room = field(default_factory=Room)
+    manner: Manner = field(default_factory=Manner)
+    """In which order stops are driven, from which sides, with how many returns to a reference."""
+    verify: int | None = None
+    """Virtual campaigns by which the plan is checked."""
     seed: int = 0

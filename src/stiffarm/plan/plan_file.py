@@ -7,16 +7,27 @@ asked for stands in every row; an instrument of a settings file is written besid
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from stiffarm.measure.campaign import DEFAULT_MARKER, OBSERVATIONS, Campaign, Experiments, Isotropic, Readings, Setup
+from stiffarm.measure.campaign import (
+    DEFAULT_MARKER,
+    OBSERVATIONS,
+    Campaign,
+    Experiments,
+    Isotropic,
+    Readings,
+    Setup,
+    SharedError,
+)
 from stiffarm.measure.loads import pull_of_cable
 from stiffarm.measure.settings import FORMAT, MILLIMETRE, settings_path, stem_of
 from stiffarm.measure.settings_text import settings_text
 from stiffarm.measure.writing import replace_file, write_campaign
 from stiffarm.model.kernel import jacobian
+from stiffarm.plan.driven import driven, waiting
 from stiffarm.plan.problem import Cable, FixedForce, Floats, Plan, Pull, Stops
 from stiffarm.robot.arm import Robot
 from stiffarm.units import UNITS
@@ -125,14 +136,27 @@ def write_plan(plan: Plan, path: str | Path, settings: str | Path | None = None)
 
     ``settings`` is the file the instrument came from: when it stands where the plan's own would, it stays as it is.
     """
+    write_beside(_visited(plan, campaign_of(plan, stem_of(path))), path, settings)
+
+
+def write_beside(campaign: Campaign, path: str | Path, settings: str | Path | None) -> None:
+    """Write a campaign that has no readings yet; its settings stay as they are where they came from there."""
     beside = settings_path(path)
     before = beside.read_bytes() if beside.is_file() else None
-    campaign = campaign_of(plan, stem_of(path))
     write_campaign(campaign, path, units=FILE_UNITS)
     if before is not None and settings is not None and beside.resolve() == Path(settings).resolve():
         replace_file(beside, before)
     elif before is not None and not settings_text(campaign):
         replace_file(beside, f'format = "{FORMAT}"\n'.encode())
+
+
+def _visited(plan: Plan, campaign: Campaign) -> Campaign:
+    """Visit by visit, where it matters: sides, returns to a reference, errors that belong to a visit."""
+    shift = plan.shift
+    if shift is None or not (shift.sided or shift.reference.any() or plan.problem.reading.shared != SharedError()):
+        return campaign
+    driven_one = driven(campaign, shift, pairs=False)
+    return replace(driven_one, extra=waiting(driven_one, shift))
 
 
 def as_typed(stops: Stops, robot: Robot, pull: Pull | None) -> Stops:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,9 @@ from numpy.typing import NDArray
 from stiffarm.identifiability.question import Wanted
 from stiffarm.measure.campaign import Instrument, SharedError
 from stiffarm.robot.arm import Robot, Vector3
+
+if TYPE_CHECKING:
+    from stiffarm.plan.verify import Verification
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -206,6 +209,34 @@ class CurvePoint:
 
 
 @dataclass(frozen=True, eq=False)
+class Shift:
+    """Visits in the order in which they are driven (`stiffarm.plan.shift`)."""
+
+    stop: Ints
+    """(visits,) index of the stop."""
+    repeat: Ints
+    """(visits,) which time it is measured, from 1; of a reference its own count."""
+    reference: Flags
+    """(visits,) a return to the reference, which is no repeat of its stop."""
+    side: Floats
+    """(joints, visits) +1 or -1, the direction of the last motion; NaN: as it comes."""
+    before: Floats
+    """(joints, visits) where it waits before; the stop itself where the side does not matter."""
+    driving_s: float
+    """From home through all visits, as the joints' speeds have it."""
+    order: str = "tour"
+    notes: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.stop)
+
+    @property
+    def sided(self) -> bool:
+        """Whether it matters from which side stops are approached."""
+        return bool(np.isfinite(self.side).any())
+
+
+@dataclass(frozen=True, eq=False)
 class Plan:
     """Stops to be measured, how good they are, and how good any could be."""
 
@@ -231,6 +262,10 @@ class Plan:
     """By rising number of poses; of quick searches, so that better plans of as many poses may exist."""
     use: str | None = None
     """Where the work is done, in words."""
+    shift: Shift | None = None
+    """How the stops are driven."""
+    verification: Verification | None = None
+    """What came out of virtual campaigns, when they were asked for."""
 
     @property
     def enough_poses(self) -> int | None:

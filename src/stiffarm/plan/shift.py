@@ -22,7 +22,7 @@ from typing import Literal
 import numpy as np
 
 from stiffarm.plan.constraints import all_margins, kept
-from stiffarm.plan.problem import Constraint, Flags, Floats, Ints, Stops
+from stiffarm.plan.problem import Constraint, Flags, Floats, Ints, Shift, Stops
 from stiffarm.plan.tour import home_of, joint_times, short_tour, travel_times
 from stiffarm.robot.arm import Robot
 
@@ -34,7 +34,7 @@ SHORTER = (1.0, 0.5, 0.25)
 SLACK = 1e-5
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Manner:
     """How stops are driven."""
 
@@ -45,26 +45,11 @@ class Manner:
     seed: int = 0
 
 
-@dataclass(frozen=True, eq=False)
-class Shift:
-    """Visits in the order in which they are driven."""
-
-    stop: Ints
-    """(visits,) index of the stop."""
-    repeat: Ints
-    """(visits,) which time it is measured, from 1; of a reference its own count."""
-    reference: Flags
-    """(visits,) a return to the reference, which is no repeat of its stop."""
-    side: Floats
-    """(joints, visits) +1 or -1, the direction of the last motion; NaN: as it comes."""
-    before: Floats
-    """(joints, visits) where it waits before; the stop itself where the side does not matter."""
-    driving_s: float
-    """From home through all visits, as the joints' speeds have it."""
-    notes: tuple[str, ...] = ()
-
-    def __len__(self) -> int:
-        return len(self.stop)
+def in_order(robot: Robot, stops: Stops, manner: Manner) -> Ints:
+    """Stops in the order of the first round."""
+    if manner.order == "random":
+        return np.random.default_rng([manner.seed, 7]).permutation(len(stops))
+    return tour_order(robot, stops)
 
 
 def tour_order(robot: Robot, stops: Stops) -> Ints:
@@ -85,7 +70,7 @@ def shift_of(
         for v, s in enumerate(stop):
             side[:, v], before[:, v] = sides.of(stops.take(np.array([s])), float(wished[v]))
         notes = _said(side, stop, reference, wished, repeats)
-    return Shift(stop, repeat, reference, side, before, _driving(robot, stops, stop, before), notes)
+    return Shift(stop, repeat, reference, side, before, _driving(robot, stops, stop, before), manner.order, notes)
 
 
 def _rounds(robot: Robot, stops: Stops, repeats: Ints, manner: Manner) -> tuple[Ints, Ints]:
@@ -162,11 +147,11 @@ def _said(side: Floats, stop: Ints, reference: Flags, wished: Floats, repeats: I
     other = np.unique(stop[own & ~np.isnan(side).all(axis=0) & (side != wished).any(axis=0)])
     notes = []
     if len(nowhere):
-        notes.append(f"{len(nowhere)} stops have no room to be approached from a stated side")
+        notes.append(f"poses with no room to be approached from a stated side: {len(nowhere)}")
     if len(other):
         notes.append(
-            f"{len(other)} stops are approached by some joints from the other side than is their turn: a limit or what "
-            "must be kept is near"
+            f"poses that some joints approach from the other side than is their turn, for a limit or what must be kept "
+            f"is near: {len(other)}"
         )
     if int(repeats.max(initial=0)) == 1:
         notes.append("every stop is measured once, hence from one side; --experiments above --poses gives both")

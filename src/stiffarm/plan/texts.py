@@ -126,6 +126,21 @@ def direction_of(text: str, option: str) -> Vector3:
     return numbers
 
 
+def cone_of(text: str, option: str) -> tuple[Vector3, float]:
+    """An axis and the angle (rad) about it.
+
+    >>> axis, half = cone_of("0,1,-1:45deg", "--cable-cone")
+    >>> axis, round(half, 6)
+    ((0.0, 1.0, -1.0), 0.785398)
+    """
+    form = 'X,Y,Z:ANGLE in the world, such as "0,1,-1:40deg"'
+    axis, colon, angle = text.partition(":")
+    numbers = tuple(_number(part, text, option, form) for part in axis.split(","))
+    if not colon or len(numbers) != 3 or not any(numbers):
+        raise _refusal("an axis with three components and an angle are needed", text, option, form)
+    return numbers, length_of(angle.strip(), option, "angle")
+
+
 def angles_of(text: str, option: str, robot: Robot) -> tuple[str, tuple[float, ...]]:
     """A joint and the values at which it stands, SI, rising."""
     form = 'JOINT=values with their unit, such as "A2=0,-30,-60,-90[deg]"'

@@ -21,9 +21,9 @@ from stiffarm.robot.arm import Robot
 
 EXACT = 11
 """Most poses for which every order is looked at: 2^n n^2 steps."""
-RANGE_S = 2.0
+RANGE_S = 4.0
 """Seconds for the whole range of a joint whose speed is not known."""
-TURN_S, METRE_S = 4.0, 2.0
+TURN_S, METRE_S = 4.0, 1.0
 """For a whole turn or a metre where there are no limits either."""
 LONGEST_PART = 3
 """Poses moved together."""

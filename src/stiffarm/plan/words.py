@@ -8,6 +8,7 @@ import numpy as np
 
 from stiffarm.plan.plan_file import forces_of
 from stiffarm.plan.problem import WITHIN, Cable, FixedForce, Plan
+from stiffarm.plan.said import shift_document, shift_words, verify_document, verify_words
 
 NUMERICAL = "numerical: the largest gain was searched for from many places, not proved"
 
@@ -43,6 +44,8 @@ def document_of(plan: Plan) -> dict[str, Any]:
         "enough_poses": plan.enough_poses,
         "observe": plan.problem.reading.kind,
         "use": plan.use,
+        **shift_document(plan),
+        **({} if plan.verification is None else {"verify": verify_document(plan.verification)}),
         "finished": plan.finished,
         "notes": list(plan.notes),
         "seed": plan.seed,
@@ -68,7 +71,8 @@ def sentences(plan: Plan) -> list[str]:
         said.append(
             f"Held at nominal, what is read tells them not at all or only with others: {len(plan.held)} parameters."
         )
-    return said
+    said += shift_words(plan)
+    return said if plan.verification is None else said + verify_words(plan.verification)
 
 
 def value_text(value: float, criterion: str) -> str:
