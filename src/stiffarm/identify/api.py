@@ -20,6 +20,7 @@ from stiffarm.identify.estimate import Estimate, Provenance, Verdict
 from stiffarm.identify.fit import fit_asked
 from stiffarm.identify.judge import geometry_alone, validate, verdict
 from stiffarm.identify.options import Options
+from stiffarm.identify.remains import configurations_of
 from stiffarm.identify.seen import fingerprints
 from stiffarm.identify.suspects import find_suspects
 from stiffarm.identify.touch_faults import touch_faults
@@ -90,7 +91,8 @@ def identify(
     beside = None if holdout is None else geometry_alone(wanted, used, options)
     notes = (*campaign.warnings, *odd, *added, *estimate.notes, *warnings_of(found))
     separated = separations(found, used, options)
-    return replace(estimate, notes=notes, geometry_alone=beside, separations=separated)
+    placed = configurations_of(campaign, estimate.remains, holdout)
+    return replace(estimate, notes=notes, geometry_alone=beside, separations=separated, configurations=placed)
 
 
 def _as_read(data: Data) -> Campaign:

@@ -185,6 +185,21 @@ class Remains:
     """Root mean square of the 3-D residual."""
     of: int
     """How many there were."""
+    mean_m: tuple[Numbers | None, ...] = ()
+    """Mean residual, read less expected, along x, y, z of the setup; None where one of them was not read."""
+
+
+@dataclass(frozen=True)
+class UnseenErrors:
+    """Errors on readings that were not fitted, one number per experiment, setup and marker (of many a part of them)."""
+
+    experiment: tuple[str, ...]
+    setup: tuple[str, ...]
+    marker: tuple[str, ...]
+    errors_m: Mapping[str, Numbers]
+    """Root mean squares of the 3-D error of ``model``, ``nominal`` and ``geometry``."""
+    of: int
+    """How many there were."""
 
 
 @dataclass(frozen=True)
@@ -199,6 +214,8 @@ class Holdout:
     max_m: float | None = None
     quantiles: Mapping[str, Numbers] = field(default_factory=dict)
     """Errors of ``model``, ``nominal`` and ``geometry`` at shares 0, 0.05 ... 1 of the readings, m."""
+    unseen: UnseenErrors | None = None
+    """The errors themselves, for pictures; None in files that do not say."""
 
 
 @dataclass(frozen=True)
@@ -263,6 +280,8 @@ class Estimate(Shown):
     """Drive and compensator of the joints that have one or whose compliances were grouped by their angles."""
     targets: tuple[TargetEstimate, ...] = ()
     """What was touched."""
+    configurations: Mapping[str, Numbers] = field(default_factory=dict)
+    """Controller's joint values (rad, m; in the robot's order) of the experiments named in pictures."""
 
     def parameter(self, name: str) -> ParameterEstimate:
         """One parameter by name."""

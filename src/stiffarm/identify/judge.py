@@ -20,7 +20,7 @@ from stiffarm.identify.fit import Fit, fit_asked
 from stiffarm.identify.holdout import Split, folds, split
 from stiffarm.identify.nonlinear import solve
 from stiffarm.identify.options import Options
-from stiffarm.identify.remains import quantiles
+from stiffarm.identify.remains import JudgedRows, judged_rows_of, quantiles, unseen_errors
 from stiffarm.identify.scale import scale_sentence
 from stiffarm.identify.start import Cloud, find_start
 from stiffarm.identify.system import Point, System
@@ -47,6 +47,7 @@ class Errors:
     model: Floats
     nominal: Floats
     geometry: Floats | None
+    rows: JudgedRows
 
 
 def validate(asked: Asked, data: Data, options: Options) -> Holdout | None:
@@ -73,6 +74,7 @@ def validate(asked: Asked, data: Data, options: Options) -> Holdout | None:
         rms(np.concatenate(geometry)) if geometry else None,
         float(model.max()),
         _spread(model, np.concatenate([e.nominal for e in errors]), geometry),
+        unseen_errors([e.rows for e in errors]),
     )
 
 
@@ -101,11 +103,10 @@ def _judged(asked: Asked, data: Data, options: Options, one: Split) -> Errors | 
     rigid = rigid_part(asked)
     if rigid is not None and rigid.names != tool.names:
         geometry = position_errors(fit_asked(rigid, train, plain).at, asked, test, options, fitted)
-    return Errors(
-        position_errors(found.at, asked, test, options, fitted),
-        position_errors(nominal, asked, test, options, fitted),
-        geometry,
-    )
+    own = position_errors(found.at, asked, test, options, fitted)
+    before = position_errors(nominal, asked, test, options, fitted)
+    every = {"model": own, "nominal": before} | ({} if geometry is None else {"geometry": geometry})
+    return Errors(own, before, geometry, judged_rows_of(test, judged_rows(test), every))
 
 
 def rigid_part(asked: Asked) -> Asked | None:

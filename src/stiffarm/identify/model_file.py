@@ -25,7 +25,6 @@ from stiffarm.identify.estimate import (
     Outlier,
     ParameterEstimate,
     Provenance,
-    Remains,
     RobotText,
     SetupEstimate,
     SharedErrors,
@@ -33,6 +32,7 @@ from stiffarm.identify.estimate import (
     Verdict,
 )
 from stiffarm.identify.json_file import read_json
+from stiffarm.identify.pictures_file import remains_document, remains_of, uneven, unseen_document, unseen_of
 from stiffarm.identify.separated_file import separation_document, separation_of
 from stiffarm.identify.typed import misfit
 from stiffarm.measure.writing import replace_file
@@ -89,6 +89,7 @@ def document(estimate: Estimate) -> dict[str, Any]:
             "geometry_rms[m]": _finite(holdout.geometry_rms_m),
             "max[m]": _finite(holdout.max_m),
             "quantiles": _lists(holdout.quantiles),
+            "unseen": None if holdout.unseen is None else unseen_document(holdout.unseen),
         },
         "verdict": {"usable": e.verdict.usable, "reasons": list(e.verdict.reasons)},
         "provenance": {
@@ -100,9 +101,10 @@ def document(estimate: Estimate) -> dict[str, Any]:
         },
         "notes": list(e.notes),
         "errors": None if e.errors is None else _errors(e.errors),
-        "remains": None if e.remains is None else _remains(e.remains),
+        "remains": None if e.remains is None else remains_document(e.remains),
         "geometry_alone": None if e.geometry_alone is None else _alone(e.geometry_alone),
         "separation": [separation_document(one) for one in e.separations],
+        "configurations": _lists(e.configurations),
     }
 
 
@@ -151,10 +153,7 @@ def checked(estimate: Estimate) -> Estimate:
     for key, value, (tall, wide) in () if said else sizes:
         if len(value) != tall or any(len(row) != wide for row in value):
             said = said or f"{key} is not of size {tall} by {wide}"
-    if estimate.remains is not None and not said:
-        r = estimate.remains
-        lengths = {len(r.experiment), len(r.setup), len(r.marker), len(r.rms_m)}
-        said = None if len(lengths) == 1 else "remains: its lists are not of one length"
+    said = said or uneven(estimate)
     if said:
         raise ValueError(said)
     return estimate
@@ -206,10 +205,11 @@ def estimate_of(data: Mapping[str, Any]) -> Estimate:
         scale_covariance=tuple(_numbers(row) for row in data["covariance"].get("scale", ())),
         notes=tuple(data.get("notes", ())),
         errors=None if data.get("errors") is None else errors_of(data["errors"]),
-        remains=None if data.get("remains") is None else _remains_of(data["remains"]),
+        remains=None if data.get("remains") is None else remains_of(data["remains"]),
         geometry_alone=None if data.get("geometry_alone") is None else _alone_of(data["geometry_alone"]),
         separations=tuple(separation_of(one) for one in data.get("separation", ())),
         targets=tuple(_target_of(t) for t in data.get("targets", ())),
+        configurations={name: _numbers(q) for name, q in data.get("configurations", {}).items()},
     )
 
 
@@ -239,6 +239,7 @@ def _holdout_of(holdout: Mapping[str, Any]) -> Holdout:
         holdout.get("geometry_rms[m]"),
         holdout.get("max[m]"),
         {key: _numbers(values) for key, values in holdout.get("quantiles", {}).items()},
+        None if holdout.get("unseen") is None else unseen_of(holdout["unseen"]),
     )
 
 
@@ -336,15 +337,6 @@ def _alone(alone: GeometryAlone) -> dict[str, Any]:
 def _alone_of(alone: Mapping[str, Any]) -> GeometryAlone:
     frames = tuple((s["name"], _numbers(s["xyz"]), _numbers(s["rotvec"])) for s in alone["setups"])
     return GeometryAlone({name: float(value) for name, value in alone["values"].items()}, frames)
-
-
-def _remains(r: Remains) -> dict[str, Any]:
-    columns = {"experiment": list(r.experiment), "setup": list(r.setup), "marker": list(r.marker)}
-    return {**columns, "rms[m]": list(r.rms_m), "of": r.of}
-
-
-def _remains_of(r: Mapping[str, Any]) -> Remains:
-    return Remains(tuple(r["experiment"]), tuple(r["setup"]), tuple(r["marker"]), _numbers(r["rms[m]"]), r["of"])
 
 
 def _finite(value: float | None) -> float | None:
