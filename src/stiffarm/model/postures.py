@@ -210,7 +210,10 @@ class Search:
         chain = self.arm.chain
         alone = (chain.mix - np.diag(np.diag(chain.mix)) == 0.0).all(axis=0) & (np.diag(chain.mix) == 1.0)
         turns = np.where((alone & ~np.array(chain.prismatic))[:, None], 2.0 * np.pi, 0.0)
-        middle = np.where(np.isfinite(self.low + self.high), 0.5 * (self.low + self.high), 0.0)
+        limited = np.isfinite(self.low) & np.isfinite(self.high)
+        middle = np.where(
+            limited, 0.5 * np.where(limited, self.low, 0.0) + 0.5 * np.where(limited, self.high, 0.0), 0.0
+        )
         moved = q + turns * np.round((middle - q) / (2.0 * np.pi))
         return np.asarray(np.where((moved >= self.low) & (moved <= self.high), moved, q))
 

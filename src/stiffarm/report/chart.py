@@ -35,6 +35,8 @@ class Axis:
     names: tuple[str, ...] = ()
     """Categories in place of numbers; the first stands at the top of a vertical axis."""
     ticks: bool = True
+    code: bool = False
+    """Whether categories are names from files, written as such."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,7 @@ class Points:
     shape: Shape = "circle"
     name: str = ""
     texts: tuple[str, ...] = ()
+    """What each says when pointed at; none: its numbers."""
     values: Numbers = ()
     """Magnitudes or signed numbers that colour the points by the chart's `ColourScale`."""
     ringed: tuple[bool, ...] = ()

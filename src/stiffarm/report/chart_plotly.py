@@ -47,8 +47,8 @@ def said(words: str) -> str:
 
 
 def finite(values: Sequence[float]) -> list[float | None]:
-    """Numbers as JSON holds them: seven digits are more than anyone sees."""
-    return [float(f"{v:.7g}") if math.isfinite(v) else None for v in values]
+    """Numbers as JSON holds them: six digits are more than anyone sees."""
+    return [float(f"{v:.6g}") if math.isfinite(v) else None for v in values]
 
 
 def colour_bar(colours: ColourScale) -> Json:
@@ -77,7 +77,7 @@ def _axis(chart: Chart, side: str, cells: bool) -> Json:
         found["range"] = finite([math.log10(low), math.log10(high)] if axis.log else [low, high])
         ticks = Scale(low, high, 0.0, 1.0, log=True).ticks() if axis.log else []
         found |= {"type": "log", "tickvals": ticks, "ticktext": [number(v) for v in ticks]} if axis.log else {}
-    if axis.names:
+    if axis.code:
         found["tickfont"] = {"family": "ui-monospace, SFMono-Regular, Consolas, monospace", "size": 11}
     if not axis.ticks:
         found |= {"showticklabels": False, "showgrid": False}
@@ -124,7 +124,8 @@ def _points(mark: Points, colours: ColourScale | None) -> Json:
         widths = [2.5 if ringed else 0.0 for ringed in mark.ringed]
         look["line"] = {"color": paint("no"), "width": widths}
     own = {"type": "scatter", "mode": "markers", "x": finite(mark.x), "y": finite(mark.y), "marker": look}
-    return own | _named(mark.name, mark.texts)
+    told = {} if mark.texts else {"hovertemplate": "%{x:.4g}; %{y:.3g}<extra></extra>", "hoverinfo": "all"}
+    return own | _named(mark.name, mark.texts) | told
 
 
 def _bars(mark: Spans) -> Json:

@@ -17,6 +17,10 @@ from stiffarm.report.scale import Scale, number
 LEGEND = 20.0
 MOST_TITLES = 900
 """Cells of a heat map that say what they are when pointed at."""
+STEPS = 40
+"""Colours of a scale where more than that are drawn together."""
+MOST_DOTS = 150
+"""Points of one series that do; more are drawn as one path."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +89,13 @@ def _grid(drawing: Drawing, chart: Chart, frame: Frame) -> None:
         every = _every(len(chart.y.names), low - high, 12.0)
         for i in range(0, len(chart.y.names), every):
             drawing.text(
-                x.begin - 6, y(i) + 4, shortened(chart.y.names[i]), "ink", "end", 12 if every == 1 else 10, mono=True
+                x.begin - 6,
+                y(i) + 4,
+                shortened(chart.y.names[i]),
+                "ink",
+                "end",
+                12 if every == 1 else 10,
+                mono=chart.y.code,
             )
     elif chart.y.ticks:
         for value in y.ticks():
@@ -96,9 +106,11 @@ def _grid(drawing: Drawing, chart: Chart, frame: Frame) -> None:
         for i in range(0, len(chart.x.names), every):
             name = shortened(chart.x.names[i])
             if frame.turned:
-                drawing.text(x(i) + 4, low + 8, name, "ink", "end", 12 if every == 1 else 10, mono=True, turn=90)
+                drawing.text(
+                    x(i) + 4, low + 8, name, "ink", "end", 12 if every == 1 else 10, mono=chart.x.code, turn=90
+                )
             else:
-                drawing.text(x(i), low + 16, name, "ink", "middle", mono=True)
+                drawing.text(x(i), low + 16, name, "ink", "middle", mono=chart.x.code)
     elif chart.x.ticks:
         about = 5 if x.end - x.begin > 250 else 4
         for value in x.ticks(about):
@@ -122,6 +134,7 @@ def _mark(drawing: Drawing, mark: object, chart: Chart, frame: Frame) -> None:
             points = [
                 (x(a), y(b)) for a, b in zip(mark.x, mark.y, strict=True) if math.isfinite(a) and math.isfinite(b)
             ]
+            points = _inside(points, frame) if chart.y.high is not None else points
             drawing.path(points, mark.colour, 1.2 if mark.thin else 2.4, mark.dash, mark.name, "curve")
         case Band():
             there = [(x(a), y(b)) for a, b in zip(mark.x, mark.high, strict=True)]
@@ -137,16 +150,45 @@ def _mark(drawing: Drawing, mark: object, chart: Chart, frame: Frame) -> None:
             _rule(drawing, mark, frame)
 
 
+def _inside(points: list[tuple[float, float]], frame: Frame) -> list[tuple[float, float]]:
+    """A line kept within the frame's height."""
+    top, bottom = sorted((frame.y.begin, frame.y.end))
+    return [(x, min(max(y, top), bottom)) for x, y in points]
+
+
 def _points(drawing: Drawing, mark: Points, colours: ColourScale | None, frame: Frame) -> None:
+    told = len(mark.x) <= MOST_DOTS
+    if not told:
+        _crowd(drawing, mark, colours, frame)
     for i, (a, b) in enumerate(zip(mark.x, mark.y, strict=True)):
-        if not (math.isfinite(a) and math.isfinite(b)):
+        ringed = bool(mark.ringed) and mark.ringed[i]
+        if not math.isfinite(a + b) or not (told or ringed):
             continue
         paint: Role | str = mark.colour
         if mark.values and colours is not None:
             paint = cell_colour(colours, mark.values[i])[0]
         title = mark.texts[i] if mark.texts else ""
-        ringed = bool(mark.ringed) and mark.ringed[i]
-        drawing.dot(frame.x(a), frame.y(b), mark.shape, paint, title, ringed=ringed, edge=bool(mark.values))
+        edge = bool(mark.values)
+        drawing.dot(frame.x(a), frame.y(b), mark.shape, paint, title, ringed=ringed, edge=edge)
+
+
+def _crowd(drawing: Drawing, mark: Points, colours: ColourScale | None, frame: Frame) -> None:
+    """Very many points: one path for each colour, of which there are `STEPS` at most."""
+    groups: dict[Role | str, list[tuple[float, float]]] = {}
+    for i, (a, b) in enumerate(zip(mark.x, mark.y, strict=True)):
+        if math.isfinite(a + b):
+            paint: Role | str = mark.colour
+            if mark.values and colours is not None:
+                paint = cell_colour(colours, _stepped(colours, mark.values[i]))[0]
+            groups.setdefault(paint, []).append((frame.x(a), frame.y(b)))
+    for paint, places in groups.items():
+        drawing.dots(places, mark.shape, paint)
+
+
+def _stepped(colours: ColourScale, value: float) -> float:
+    """A number in one of the steps of a scale."""
+    long = (colours.high - colours.low) or 1.0
+    return colours.low + long * round(STEPS * min(max((value - colours.low) / long, 0.0), 1.0)) / STEPS
 
 
 def _spans(drawing: Drawing, mark: Spans, frame: Frame) -> None:
@@ -174,15 +216,21 @@ def _heat(drawing: Drawing, mark: Heat, chart: Chart, frame: Frame) -> None:
     wide = abs(frame.x(xs[1]) - frame.x(xs[0])) if columns > 1 else abs(frame.x(xs[0] + 0.5) - frame.x(xs[0] - 0.5))
     high = abs(frame.y(ys[1]) - frame.y(ys[0])) if rows > 1 else abs(frame.y(ys[0] + 0.5) - frame.y(ys[0] - 0.5))
     told = rows * columns <= MOST_TITLES
+    groups: dict[tuple[Role | str, float], list[tuple[float, float]]] = {}
     for i, row in enumerate(mark.values):
         for j, value in enumerate(row):
             if not math.isfinite(value):
                 continue
+            left, top = frame.x(xs[j]) - wide / 2, frame.y(ys[i]) - high / 2
+            if not told:
+                groups.setdefault(cell_colour(chart.colours, _stepped(chart.colours, value)), []).append((left, top))
+                continue
             paint, opacity = cell_colour(chart.colours, value)
             where = f"{_place(chart.y.names, ys, i)}, {_place(chart.x.names, xs, j)}"
-            title = f"{where}: {value:.3g} {mark.unit}".strip() if told else ""
-            left, top = frame.x(xs[j]) - wide / 2, frame.y(ys[i]) - high / 2
+            title = f"{where}: {value:.3g} {mark.unit}".strip()
             drawing.box(left, top, wide + 0.3, high + 0.3, paint, title, "cell", opacity)
+    for (paint, opacity), corners in groups.items():
+        drawing.boxes(corners, wide + 0.3, high + 0.3, paint, opacity)
 
 
 def _place(names: tuple[str, ...], places: tuple[float, ...], i: int) -> str:

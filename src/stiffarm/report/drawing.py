@@ -108,6 +108,28 @@ class Drawing:
         places = " ".join(f"{x + size * a:.1f},{y + size * b:.1f}" for a, b in _CORNERS[shape])
         self.parts.append(f'<polygon {look} points="{places}">{_title(title)}</polygon>')
 
+    def dots(self, points: Iterable[tuple[float, float]], shape: Shape, colour: Role | str, size: float = 2.6) -> None:
+        """Very many marks of one colour, as one path; none says what it is."""
+        paint = self.colour(colour)
+        if shape == "circle":
+            path = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in points)
+            look = f'fill="none" stroke="{paint}" stroke-width="{2 * size:g}" stroke-linecap="round"'
+        else:
+            (a, b), *rest = _CORNERS[shape]
+            ends = zip(rest, [(a, b), *rest], strict=False)
+            steps = "".join(f"l{size * (c - e):.1f} {size * (d - f):.1f}" for (c, d), (e, f) in ends)
+            path = "".join(f"M{x + size * a:.1f} {y + size * b:.1f}{steps}z" for x, y in points)
+            look = f'fill="{paint}"'
+        self.parts.append(f'<path class="marks" d="{path}" {look}/>')
+
+    def boxes(
+        self, corners: Iterable[tuple[float, float]], width: float, height: float, colour: Role | str, opacity: float
+    ) -> None:
+        """Very many rectangles of one size and colour, as one path."""
+        one = f"h{width:.1f}v{height:.1f}h{-width:.1f}z"
+        path = "".join(f"M{x:.1f} {y:.1f}{one}" for x, y in corners)
+        self.parts.append(f'<path class="cells" d="{path}" fill="{self.colour(colour)}" fill-opacity="{opacity:.3g}"/>')
+
     def svg(self, width: float, height: float, label: str, *, inside: tuple[float, float] | None = None) -> str:
         """The drawing; ``inside`` places it in another one."""
         at = f'x="{inside[0]:g}" y="{inside[1]:g}" width="{width:g}" height="{height:g}" ' if inside else ""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from stiffarm.identify.estimate import Estimate
-from stiffarm.identify.known import model_of
+from stiffarm.report.model_arm import ShownArm
 from stiffarm.report.model_errors import error_figures
 from stiffarm.report.model_parameters import CLASSES, correlation_figure, parameter_figures
+from stiffarm.report.model_patterns import pattern_figures
+from stiffarm.report.model_places import place_figures
 from stiffarm.report.model_residuals import domain_figure, size_figure, suspects_of
-from stiffarm.report.model_words import fit_rows, held, merged, mm, row_of, setup_row, summary
+from stiffarm.report.model_stiffness import ellipsoid_figure, map_figure, separation_figures
+from stiffarm.report.model_words import fit_rows, held, judged_rows, merged, mm, row_of, setup_row, summary
 from stiffarm.report.page import page_html
 from stiffarm.report.parts import Answer, Beside, Bullets, Facts, Figure, Folded, Page, Part, Section, Table, Words
 from stiffarm.robot.arm import Robot
@@ -23,13 +26,14 @@ def page(estimate: Estimate, *, script: bool = True) -> str:
 
 def model_page(estimate: Estimate) -> Page:
     """What stands on the page of a model."""
-    robot = model_of(estimate).robot
+    shown = ShownArm.of(estimate)
     usable = estimate.verdict.usable
     sections = (
-        _errors(estimate),
+        _errors(shown),
         _found(estimate),
-        _left(estimate),
-        _learned(estimate, robot),
+        _left(shown),
+        _gives_way(shown),
+        _learned(estimate, shown.robot),
         _held(estimate),
         _tables(estimate),
         _origin(estimate),
@@ -57,11 +61,19 @@ def _key(estimate: Estimate) -> tuple[tuple[str, str], ...]:
     return (*found, ("parameters identifiable", f"{sure} of {len(told)}"), ("readings", str(fit.n_rows)))
 
 
-def _errors(estimate: Estimate) -> Section | None:
-    figures = error_figures(estimate)
+def _errors(shown: ShownArm) -> Section | None:
+    figures: tuple[Part, ...] = (*error_figures(shown.estimate), *place_figures(shown))
     if not figures:
         return None
+    if shown.estimate.holdout is not None:
+        figures += (Facts(judged_rows(shown.estimate.holdout), "How it was judged"),)
     return Section("errors", "Errors on readings that were not fitted", (Beside(figures),), "Errors")
+
+
+def _gives_way(shown: ShownArm) -> Section | None:
+    found = (map_figure(shown), *separation_figures(shown.estimate.separations), ellipsoid_figure(shown))
+    figures = tuple(figure for figure in found if figure is not None)
+    return Section("stiffness", "How it gives way", (Beside(figures),), "Stiffness") if figures else None
 
 
 def _found(estimate: Estimate) -> Section | None:
@@ -70,14 +82,16 @@ def _found(estimate: Estimate) -> Section | None:
         return None
     classes = "; ".join(f"{name}: {meaning}" for name, meaning, _, _ in CLASSES)
     together = correlation_figure(estimate)
-    parts: tuple[Part, ...] = (Words(f"{classes}.", "small"), Beside(figures))
-    return Section("found", "What was found", parts + (() if together is None else (together,)), "Parameters")
+    every = figures + (() if together is None else (together,))
+    return Section("found", "What was found", (Words(f"{classes}.", "small"), Beside(every)), "Parameters")
 
 
-def _left(estimate: Estimate) -> Section:
+def _left(shown: ShownArm) -> Section:
+    estimate = shown.estimate
     size = None if estimate.remains is None else size_figure(estimate.remains, suspects_of(estimate))
     figures: tuple[Figure, ...] = () if size is None else (size,)
-    parts: list[Part] = [Beside((*figures, Facts(tuple(fit_rows(estimate)), "How the fit went")))]
+    facts = Facts(tuple(fit_rows(estimate)), "How the fit went")
+    parts: list[Part] = [Beside((*figures, facts, *pattern_figures(shown)))]
     if estimate.outliers:
         rows = tuple((o.experiment, o.marker, o.evidence, o.action) for o in estimate.outliers[:MOST_OUTLIERS])
         heads = ("experiment", "marker", "evidence", "what was done")
@@ -90,7 +104,11 @@ def _left(estimate: Estimate) -> Section:
 
 def _learned(estimate: Estimate, robot: Robot) -> Section | None:
     domain, figure = estimate.domain, domain_figure(estimate.domain, robot)
-    rows = [] if domain.force is None else [("external force", f"{domain.force[0]:.4g} to {domain.force[1]:.4g} N")]
+    rows = (
+        []
+        if domain.force is None or domain.force[1] == 0.0
+        else [("external force", f"{domain.force[0]:.4g} to {domain.force[1]:.4g} N")]
+    )
     rows += [(f"torque of {name}", f"{ends[0]:.4g} to {ends[1]:.4g} N m") for name, ends in domain.torque.items()]
     rows += [(name, f"{ends[0]:.4g} to {ends[1]:.4g} °C") for name, ends in domain.temperature.items()]
     if figure is None and not rows:
@@ -116,9 +134,16 @@ def _held(estimate: Estimate) -> Section:
 
 
 def _tables(estimate: Estimate) -> Section:
-    rows = tuple(row_of(p) for p in estimate.parameters)
-    table = Table("Every parameter", _HEADS, rows, frozenset({1, 2, 3, 4, 5, 7}), frozenset({0}), hidden=True)
-    return Section("parameters", "Every parameter", (table,), "Table")
+    told = tuple(row_of(p) for p in estimate.parameters if p.std is not None)
+    rest = tuple(row_of(p) for p in estimate.parameters if p.std is None)
+    numeric, code = frozenset({1, 2, 3, 4, 5, 7}), frozenset({0})
+    parts: tuple[Part, ...] = (Table("Every parameter that was fitted", _HEADS, told, numeric, code, hidden=True),)
+    if rest:
+        short = tuple((row[0], row[5], row[6], row[8]) for row in rest)
+        heads = ("parameter", "robot file", "unit", "class")
+        table = Table("Parameters that were held", heads, short, frozenset({1}), code, hidden=True)
+        parts += (Folded(f"{len(rest)} more that were asked for and held at the robot file's value", (table,)),)
+    return Section("parameters", "Every parameter", parts, "Table")
 
 
 def _origin(estimate: Estimate) -> Section:

@@ -76,7 +76,7 @@ def _forest(slug: str, part: str, everyone: Sequence[ParameterEstimate], unit: s
             marks.append(Points(tuple(r.value for r in own), at, colour, shape, kind, texts))
     low, high = _ends(rows, [0.0] + ([factor * p.nominal for p in members] if absolute else []))
     title = f"{shown}" if absolute else f"difference from the robot file, {shown}"
-    names = Axis("", names=tuple(p.name for p in members))
+    names = Axis("", names=tuple(p.name for p in members), code=True)
     chart = Chart(Axis(title, low, high), names, tuple(marks), height=58.0 + 20.0 * len(members))
     sure = sum(p.kind == "identifiable" for p in everyone)
     reading = f"{sure} of {len(everyone)} are identifiable; a line is the {_level(members)} interval."
@@ -130,14 +130,18 @@ def correlation_figure(estimate: Estimate) -> Figure | None:
     matrix = correlation(estimate)
     rows = tuple(tuple(float(f"{v:.3g}") for v in row) for row in matrix)
     side = min(max(150.0 + 13.0 * len(names), 260.0), 620.0)
-    both, colours = Axis("", names=names), ColourScale("", -1.0, 1.0, signed=True)
+    both, colours = Axis("", names=names, code=True), ColourScale("", -1.0, 1.0, signed=True)
     chart = Chart(both, both, (Heat(rows),), height=side, colours=colours)
     upper = np.triu(np.abs(np.nan_to_num(matrix)), 1)
     order = [divmod(int(k), len(names)) for k in np.argsort(-upper, axis=None, kind="stable")[:MOST_PAIRS]]
     close = int((upper > CLOSE).sum())
     i, j = order[0]
     reading = f"The strongest is {matrix[i, j]:+.2f} between {names[i]} and {names[j]}; "
-    reading += f"{close} pairs are beyond ±{CLOSE:g}." if close else f"no pair is beyond ±{CLOSE:g}."
+    reading += (
+        f"{close} {'pair is' if close == 1 else 'pairs are'} beyond ±{CLOSE:g}."
+        if close
+        else f"no pair is beyond ±{CLOSE:g}."
+    )
     reading += " Strongly correlated numbers are sure only together: use them together."
     pairs = tuple((names[a], names[b], f"{matrix[a, b]:+.3f}") for a, b in order if upper[a, b] > 0.0)
     heads = ("parameter", "and", "correlation")

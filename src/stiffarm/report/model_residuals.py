@@ -69,7 +69,7 @@ def domain_figure(domain: Domain, robot: Robot) -> Figure | None:
         Spans(at, (0.0,) * len(at), (100.0,) * len(at), "line", 0.72, "limits", tuple(limits)),
         Spans(at, tuple(a for a, _ in learned), tuple(b for _, b in learned), "model", 0.44, "learned", texts),
     )
-    y = Axis("", names=tuple(joint.name for joint in joints))
+    y = Axis("", names=tuple(joint.name for joint in joints), code=True)
     chart = Chart(Axis("% of the joint's range", 0.0, 100.0), y, marks, height=58.0 + 26.0 * len(joints))
     narrow = min(zip(learned, joints, strict=True), key=lambda one: one[0][1] - one[0][0])
     reading = f"Least is known of {narrow[1].name}: {narrow[0][1] - narrow[0][0]:.0f} % of its range was visited."

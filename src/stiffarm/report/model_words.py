@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stiffarm.identify.estimate import ErrorModel, Estimate, ParameterEstimate, SharedErrors
+from stiffarm.identify.estimate import ErrorModel, Estimate, Holdout, ParameterEstimate, SharedErrors
 from stiffarm.identify.words import shown_unit
 
 
@@ -61,6 +61,21 @@ def rule_words(rule: str) -> str:
     return f"each configuration left out once, {'alone' if value == 'each' else f'in {value} folds'}"
 
 
+def judged_rows(holdout: Holdout) -> tuple[tuple[str, str], ...]:
+    """How the errors on unseen readings came about."""
+    rows = [("rule", rule_words(holdout.rule)), ("readings judged", str(holdout.rows))]
+    every = (
+        ("nominal robot, root mean square", holdout.nominal_rms_m),
+        ("this model, root mean square", holdout.rms_m),
+    )
+    rows += [(words, mm(value)) for words, value in every if value is not None]
+    if holdout.geometry_rms_m is not None:
+        rows.insert(-1, ("geometry alone, root mean square", mm(holdout.geometry_rms_m)))
+    if holdout.max_m is not None:
+        rows.append(("this model, largest", mm(holdout.max_m)))
+    return (*rows, ("fitted beside the nominal robot", "frames of the setups, markers and turn of the tool"))
+
+
 def held(estimate: Estimate) -> tuple[tuple[str, str], ...]:
     """What was asked for and not fitted: (names, why), one row for each reason."""
     reasons: dict[str, list[str]] = {}
@@ -93,7 +108,12 @@ def fit_rows(estimate: Estimate) -> list[tuple[str, str]]:
         ("steps", str(fit.iterations)),
     ]
     if fit.dof is not None:
-        rows.append(("least degrees of freedom of a standard deviation", f"{fit.dof:.3g}"))
+        rows.append(
+            (
+                "least degrees of freedom of a standard deviation",
+                f"{fit.dof:.3g}" if fit.dof < 1e3 else f"{fit.dof:.0f}",
+            )
+        )
     if fit.lack_of_fit is not None:
         found = "the model misses by more than repeats scatter" if fit.lack_of_fit["p"] < 0.05 else "none seen"
         rows.append(("lack of fit", f"F = {fit.lack_of_fit['F']:.3g}, p = {fit.lack_of_fit['p']:.2g}: {found}"))

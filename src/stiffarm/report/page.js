@@ -16,7 +16,11 @@
     if ("$" in value) return "alpha" in value ? clear(css(value.$), value.alpha) : css(value.$);
     return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, painted(one)]));
   };
-  const look = (own, figure) => {
+  const legendRows = (data, figure) => {
+    const wide = data.filter((one) => one.showlegend).reduce((sum, one) => sum + 7 * one.name.length + 52, 0);
+    return Math.ceil(wide / Math.max(figure.clientWidth - 40, 200));
+  };
+  const look = ({ layout: own, data }, figure) => {
     const ink = css("ink"), soft = css("soft"), line = css("line"), small = figure.clientWidth < 420;
     const layout = painted(own);
     const base = {
@@ -34,7 +38,7 @@
       base.margin = { l: 0, r: 0, t: 0, b: 0 };
       for (const key of ["xaxis", "yaxis", "zaxis"]) layout.scene[key] = { color: soft, ...layout.scene[key] };
     }
-    if (layout.showlegend && !layout.scene) base.margin.b += 28;
+    if (layout.showlegend && !layout.scene) base.margin.b += 22 * legendRows(data, figure) + 6;
     return { ...base, ...layout };
   };
   const canTurn = (() => {
@@ -48,10 +52,11 @@
   });
   const draw = async ({ panel, plot, own }) => {
     const width = panel.clientWidth;
-    const tall = own.layout.scene ? Math.min(0.72 * width, 560) : Math.max(own.ratio * width, Math.min(own.ratio * 400, 420));
+    const legend = own.layout.showlegend && !own.layout.scene ? 22 * (legendRows(own.data, panel) - 1) : 0;
+    const tall = legend + (own.layout.scene ? Math.min(0.72 * width, 560) : Math.max(own.ratio * width, Math.min(own.ratio * 400, 420)));
     plot.style.height = Math.round(Math.max(tall, 220)) + "px";
     panel.classList.add("drawn");
-    const layout = look(own.layout, panel);
+    const layout = look(own, panel);
     await Plotly.react(plot, painted(own.data), layout, { displayModeBar: false, responsive: true, displaylogo: false });
   };
   const drawAll = async () => {

@@ -47,6 +47,13 @@ class Table:
     """Whether the caption is only heard, where a heading says the same."""
     kind: ClassVar[str] = "table"
 
+    @property
+    def long(self) -> frozenset[int]:
+        """Columns of sentences, which need room."""
+        return frozenset(
+            i for i in range(len(self.heads)) if i not in self.numeric and any(len(row[i]) > 32 for row in self.rows)
+        )
+
 
 @dataclass(frozen=True)
 class Facts:

@@ -22,7 +22,11 @@ def scene_plotly(scene: Scene) -> Json:
         f"{axis}axis": {"title": {"text": f"{axis}, mm"}, "gridcolor": paint("line"), "backgroundcolor": paint("paper")}
         for axis in "xyz"
     }
-    look = {"aspectmode": "data", "camera": {"eye": {"x": 1.1, "y": -1.5, "z": 0.7}}, **axes}
+    look = {
+        "aspectmode": "data",
+        "camera": {"eye": {"x": 1.25, "y": -1.7, "z": 0.7}, "center": {"x": 0, "y": 0, "z": -0.12}},
+        **axes,
+    }
     named = any(trace.get("showlegend") for trace in traces)
     return {"data": traces, "layout": {"scene": look, "showlegend": named}}
 
