@@ -19,8 +19,8 @@ MOST_TITLES = 900
 """Cells of a heat map that say what they are when pointed at."""
 STEPS = 40
 """Colours of a scale where more than that are drawn together."""
-MOST_DOTS = 150
-"""Points of one series that do; more are drawn as one path."""
+MOST_DOTS = 200
+"""Points of a chart that do; more are drawn as one path for each series."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ def frame_of(chart: Chart) -> Frame:
     turned = bool(x_words) and widest(x_words, 7.3) + 6.0 > room
     below = widest(x_words, 7.3) + 12.0 if turned else 22.0 if chart.x.ticks or x_words else 8.0
     bottom = below + (20.0 if chart.x.title else 0.0)
-    top = 26.0 if chart.y.title else 10.0
+    top = 26.0 if chart.y.title or chart.colours is not None else 10.0
     begin, end = left, chart.width - right
     low_at, high_at = chart.height - bottom, top
     if chart.equal:
@@ -141,7 +141,7 @@ def _mark(drawing: Drawing, mark: object, chart: Chart, frame: Frame) -> None:
             back = [(x(a), y(b)) for a, b in zip(mark.x, mark.low, strict=True)][::-1]
             drawing.path(there + back, mark.colour, 0.0, title=mark.name, mark="band", closed=True, opacity=0.22)
         case Points():
-            _points(drawing, mark, chart.colours, frame)
+            _points(drawing, mark, chart, frame)
         case Spans():
             _spans(drawing, mark, frame)
         case Heat():
@@ -156,8 +156,9 @@ def _inside(points: list[tuple[float, float]], frame: Frame) -> list[tuple[float
     return [(x, min(max(y, top), bottom)) for x, y in points]
 
 
-def _points(drawing: Drawing, mark: Points, colours: ColourScale | None, frame: Frame) -> None:
-    told = len(mark.x) <= MOST_DOTS
+def _points(drawing: Drawing, mark: Points, chart: Chart, frame: Frame) -> None:
+    colours = chart.colours
+    told = sum(len(one.x) for one in chart.marks if isinstance(one, Points)) <= MOST_DOTS
     if not told:
         _crowd(drawing, mark, colours, frame)
     for i, (a, b) in enumerate(zip(mark.x, mark.y, strict=True)):

@@ -9,7 +9,7 @@ from stiffarm.report.model_parameters import CLASSES, correlation_figure, parame
 from stiffarm.report.model_patterns import pattern_figures
 from stiffarm.report.model_places import place_figures
 from stiffarm.report.model_residuals import domain_figure, size_figure, suspects_of
-from stiffarm.report.model_stiffness import ellipsoid_figure, map_figure, separation_figures
+from stiffarm.report.model_stiffness import deflection_figure, ellipsoid_figure, separation_figures
 from stiffarm.report.model_words import fit_rows, held, judged_rows, merged, mm, row_of, setup_row, summary
 from stiffarm.report.page import page_html
 from stiffarm.report.parts import Answer, Beside, Bullets, Facts, Figure, Folded, Page, Part, Section, Table, Words
@@ -71,7 +71,7 @@ def _errors(shown: ShownArm) -> Section | None:
 
 
 def _gives_way(shown: ShownArm) -> Section | None:
-    found = (map_figure(shown), *separation_figures(shown.estimate.separations), ellipsoid_figure(shown))
+    found = (deflection_figure(shown), *separation_figures(shown.estimate.separations), ellipsoid_figure(shown))
     figures = tuple(figure for figure in found if figure is not None)
     return Section("stiffness", "How it gives way", (Beside(figures),), "Stiffness") if figures else None
 

@@ -20,6 +20,8 @@ MOST_ROWS = 60
 """Parameters of one unit drawn; the table has all."""
 MOST_PAIRS = 12
 """Pairs that are named."""
+MOST_CORRELATED = 60
+"""Parameters in the picture of correlations, those that hang together most."""
 CLOSE = 0.9
 """Correlations beyond which two numbers are told little apart."""
 CLASSES: tuple[tuple[str, str, Role, Shape], ...] = (
@@ -127,7 +129,10 @@ def correlation_figure(estimate: Estimate) -> Figure | None:
     names = estimate.covariance_names
     if len(names) < 2:
         return None
-    matrix = correlation(estimate)
+    whole = correlation(estimate)
+    strength = np.nan_to_num(np.abs(whole - np.diag(np.diag(whole)))).max(axis=0)
+    kept = np.sort(np.argsort(-strength, kind="stable")[:MOST_CORRELATED])
+    matrix, names = whole[np.ix_(kept, kept)], tuple(names[i] for i in kept)
     rows = tuple(tuple(float(f"{v:.3g}") for v in row) for row in matrix)
     side = min(max(150.0 + 13.0 * len(names), 260.0), 620.0)
     both, colours = Axis("", names=names, code=True), ColourScale("", -1.0, 1.0, signed=True)
@@ -142,6 +147,8 @@ def correlation_figure(estimate: Estimate) -> Figure | None:
         if close
         else f"no pair is beyond ±{CLOSE:g}."
     )
+    if len(names) < len(whole):
+        reading += f" Shown are the {len(names)} of {len(whole)} that hang together most."
     reading += " Strongly correlated numbers are sure only together: use them together."
     pairs = tuple((names[a], names[b], f"{matrix[a, b]:+.3f}") for a, b in order if upper[a, b] > 0.0)
     heads = ("parameter", "and", "correlation")

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from stiffarm.compensate.model_file import model_from
-from stiffarm.compensate.region import section_of
+from stiffarm.compensate.model_file import KnownModel
+from stiffarm.compensate.region import Pointing, section_of
 from stiffarm.compensate.stiffness_map import STIFF, DeflectionMap, Pull, deflection_map
 from stiffarm.errors import InputError
-from stiffarm.identify.model_file import document
 from stiffarm.identify.separated import Separation
 from stiffarm.model.cartesian import cartesian_compliance
 from stiffarm.model.equilibrium import equilibrium
 from stiffarm.model.loads import State
 from stiffarm.model.reaching import joint_ranges
-from stiffarm.report.chart import DASHES, Axis, Band, Chart, ColourScale, Heat, Line, Mark, Points
+from stiffarm.report.chart import DASHES, Axis, Band, Chart, Line, Mark, Points
+from stiffarm.report.map_figures import Drawn, map_figure
 from stiffarm.report.model_arm import ShownArm
 from stiffarm.report.palette import SERIES, Role
 from stiffarm.report.parts import Figure, Table
 from stiffarm.report.scene import ArmLine, Cloud, Ellipsoid, Scene
+from stiffarm.robot.arm import Robot
 
 Floats = NDArray[np.float64]
 MILLI = 1e3
 FORCE_N = 1000.0
 POSTURES = 5
+LEAST_PLACES = 4
+POINTING: dict[Pointing, str] = {"down": "down", "out": "outwards"}
+"""How the tool may stand in a map, the first in which the arm gets anywhere."""
 GRID = 25
 """Places along each side of the map."""
 LARGEST = 0.16
@@ -93,49 +97,44 @@ def _postures(shown: ShownArm) -> tuple[list[str], Floats]:
     return [names[i] for i in chosen], np.stack([shown.q[names[i]] for i in chosen], axis=1)
 
 
-def map_figure(shown: ShownArm) -> Figure | None:
+def deflection_figure(shown: ShownArm) -> Figure | None:
     """Deflection under 1 kN in the worst direction over an upright section of the workspace."""
     if not bends(shown):
         return None
     try:
-        model = model_from(document(shown.estimate), Path(shown.estimate.robot.file))
+        model = _known(shown)
         arm = model.arm()
         low, high = joint_ranges(arm)
         standing = np.where(arm.chain.prismatic, 0.5 * (low + high), np.nan)
         region = section_of(arm, standing, GRID)
         slides = {n: float(v) for n, v in zip(model.robot.joint_names, standing, strict=True) if np.isfinite(v)}
-        found = deflection_map(model, region, Pull(FORCE_N), standing=slides)
+        for pointing in POINTING:
+            found = deflection_map(model, replace(region, pointing=pointing), Pull(FORCE_N), standing=slides)
+            if (found.status == STIFF).sum() >= LEAST_PLACES:
+                return _drawn(found, model.robot, POINTING[pointing])
     except InputError:  # an arm whose tool cannot be placed, or without an equilibrium
-        return None
-    return _map(found)
+        pass
+    return None
 
 
-def _map(found: DeflectionMap) -> Figure | None:
-    steady = found.status == STIFF
-    if steady.sum() < 4:
-        return None
-    value = np.where(steady, MILLI * found.deflection, np.nan)
-    x, _, z = (MILLI * axis.values for axis in found.region.axes)
-    cells = found.grid(value)[:, 0, :].T
-    low, high = float(np.nanmin(value)), float(np.nanquantile(value, 0.98))
-    heat = Heat(
-        tuple(tuple(float(f"{v:.4g}") for v in row) for row in cells), tuple(map(float, x)), tuple(map(float, z)), "mm"
-    )
-    chart = Chart(
-        Axis("x, mm"), Axis("z, mm"), (heat,), height=420.0, equal=True, colours=ColourScale("mm", low, high or 1.0)
-    )
-    best, worst = int(np.nanargmin(value)), int(np.nanargmax(value))
-    place = found.region.position() * MILLI
-    reading = (
-        f"1 kN in the worst direction, tool pointing down, stiffest posture at each place: {value[best]:.3g} mm at "
-    )
-    reading += f"({place[0, best]:.0f}, {place[2, best]:.0f}) mm, up to {value[worst]:.3g} mm at "
-    reading += f"({place[0, worst]:.0f}, {place[2, worst]:.0f}) mm. Empty: out of reach or near a singularity."
-    every = np.flatnonzero(steady)
-    picked = every[np.linspace(0, len(every) - 1, min(40, len(every))).astype(int)]
-    rows = tuple((f"{place[0, i]:.0f}", f"{place[2, i]:.0f}", f"{value[i]:.3g}") for i in picked)
-    table = Table("Deflection at some places", ("x, mm", "z, mm", "deflection, mm"), rows, frozenset({0, 1, 2}))
-    return Figure("deflection", "Deflection over the workspace", reading, (chart,), table)
+def _known(shown: ShownArm) -> KnownModel:
+    """The model as predictions take it."""
+    e = shown.estimate
+    covariance = np.array(e.covariance, dtype=float).reshape(len(e.covariance_names), len(e.covariance_names))
+    return KnownModel(e.robot.file, shown.arm.model, shown.arm.values, e.covariance_names, covariance, domain=e.domain)
+
+
+def _drawn(found: DeflectionMap, robot: Robot, pointing: str) -> Figure | None:
+    assert found.best is not None, "a map with places has a best one"
+    assert found.worst is not None
+    size, place = MILLI * found.deflection, found.region.position()
+    where = [f"({place[0, i]:.2f}, {place[2, i]:.2f}) m" for i in (found.best, found.worst)]
+    reading = f"{size[found.best]:.3g} mm at {where[0]}, up to {size[found.worst]:.3g} mm at {where[1]}: 1 kN in the "
+    reading += f"worst direction, tool pointing {pointing}, in the stiffest posture. Empty: out of reach; marked: near "
+    reading += "a singularity."
+    words = "Deflection over an upright section of the workspace"
+    drawn = Drawn(found.region, robot, found.deflection, found.sigma, found.status, found.best, words, reading)
+    return map_figure(drawn, "deflection")
 
 
 def separation_figures(separations: tuple[Separation, ...]) -> tuple[Figure, ...]:
