@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stiffarm.cli.common import AsJson, Output, Quiet, Seed, answer, show_problems, warn_all
+from stiffarm.cli.robot_frames import robot_frames
 
 if TYPE_CHECKING:
     from stiffarm.errors import Problem
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 robot_app = typer.Typer(
     name="robot",
-    help="List, show, check and convert robots.",
+    help="List, show, check and convert robots; frames for their controllers.",
     rich_markup_mode=None,
     no_args_is_help=True,
 )
@@ -209,3 +210,6 @@ def _problem(problem: Problem) -> dict[str, Any]:
     from dataclasses import asdict
 
     return {**asdict(problem), "message": str(problem)}
+
+
+robot_app.command("frames")(robot_frames)
