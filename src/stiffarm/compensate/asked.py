@@ -22,7 +22,7 @@ from stiffarm.measure.campaign import DEFAULT_MARKER, Campaign, Payload
 from stiffarm.measure.columns import markers_of, meaning_of
 from stiffarm.measure.frames import Source
 from stiffarm.measure.paths import PathFile, read_plan_or_path
-from stiffarm.measure.sheet import table_at
+from stiffarm.measure.sheet import carried, table_at
 from stiffarm.model.arm_model import Arm
 from stiffarm.model.inverse import inverse_kinematics
 from stiffarm.model.loads import Load, State
@@ -138,7 +138,7 @@ def _of_campaign(plan: Campaign, path: Source) -> Asked:
     torque = experiments.joint_torque
     return Asked(
         file=table.file,
-        text={header: table.cells(header) for header in table.headers},
+        text=carried(table),
         row=plan.readings.row,
         q=experiments.q[:, at],
         markers=(*plan.markers, DEFAULT_MARKER),

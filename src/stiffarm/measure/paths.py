@@ -20,7 +20,7 @@ from stiffarm.measure.columns import POSE, markers_of
 from stiffarm.measure.frames import FrameFile, Source
 from stiffarm.measure.loads import loads_of
 from stiffarm.measure.reading import read_plan
-from stiffarm.measure.sheet import Floats, Ints, Sheet, raise_if, read_sheet, unknown_names
+from stiffarm.measure.sheet import Floats, Ints, Sheet, carried, raise_if, read_sheet, unknown_names
 from stiffarm.robot.arm import Robot
 
 
@@ -31,7 +31,7 @@ class PathFile:
     file: str
     headers: tuple[str, ...]
     text: Mapping[str, pl.Series]
-    """Every column of the file as it stands, by header."""
+    """Every column of the file as it stands, by header; decimal commas of numbers are points."""
     joints: tuple[str, ...]
     q: Floats | None
     """(joints, points) controller values, rad or m."""
@@ -93,7 +93,7 @@ def read_path(path: Source, robot: Robot | None = None) -> PathFile:
     return PathFile(
         file=sheet.table.file,
         headers=headers,
-        text={header: sheet.table.cells(header) for header in headers},
+        text=carried(sheet.table),
         joints=joints,
         q=q,
         pose_world=pose,

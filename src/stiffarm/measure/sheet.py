@@ -17,10 +17,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from stiffarm.errors import InputError, Problem, did_you_mean, found_text
-from stiffarm.measure.columns import Column, Layout, understand, unknown_warning
+from stiffarm.measure.columns import Column, Layout, meaning_of, understand, unknown_warning
 from stiffarm.measure.frames import FrameFile, Source
 from stiffarm.measure.table import SEPARATOR_NAMES, Table, read_table
 from stiffarm.robot.arm import Robot
+from stiffarm.units import split_header
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -217,6 +218,16 @@ def _not_a_number(table: Table, column: Column, at: int, cell: str, more: int) -
         allowed="a number such as -12.5 or 1e-3",
         next_step=hint,
     )
+
+
+def carried(table: Table) -> dict[str, pl.Series]:
+    """Every column as it stands, by header, but decimal commas of numbers as points: they are written beside others."""
+    columns = {header: table.cells(header) for header in table.headers}
+    if table.separator == ",":
+        return columns
+    known = {header: meaning_of(split_header(header)[0]) for header in columns}
+    numeric = [header for header, meaning in known.items() if meaning is not None and meaning.dimensions]
+    return columns | {header: columns[header].str.replace(",", ".", literal=True) for header in numeric}
 
 
 def factorise(cells: pl.Series) -> tuple[tuple[str, ...], Ints]:
