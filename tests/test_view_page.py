@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import stiffarm
 from browser import PATIENCE_S, Page, open_page
 from budget_scenarios import MODEL, Scenario, plan, truth
 from stiffarm.cli.main import main
@@ -195,6 +196,21 @@ def test_the_picture_as_a_file_and_the_answer_as_another(tmp_path: Path, capsys:
     assert text.startswith("<!doctype html>")
     assert 500_000 < len(text) < 6_000_000
     assert json.loads(document.read_text(encoding="utf-8"))["robot"] == "KUKA KR 270-2"
+
+
+def test_as_a_function_beside_other_work(tmp_path: Path) -> None:
+    plan = {f"q.A{i + 1}[deg]": [v, v + 5.0] for i, v in enumerate((5.0, -60.0, 80.0, 20.0, 40.0, 10.0))}
+    with stiffarm.view("kr270", plan={**plan, "experiment": ["a", "b"]}, force_n=(0.0, 300.0, 0.0), port=0) as shown:
+        assert shown.subject.stops is not None
+        assert shown.subject.stops.names == ("a", "b")
+        assert f'src="{shown.url}"' in shown._repr_html_()
+        assert repr(shown).startswith(f"{shown.url}\nKUKA KR 270-2: 6 joints")
+        with urlopen(shown.url, timeout=PATIENCE_S) as page:
+            assert page.status == 200
+        shown.write(tmp_path / "a.html")
+    assert (tmp_path / "a.html").stat().st_size > 500_000
+    with pytest.raises(OSError, match=r"refused|111|61|10061"):
+        urlopen(shown.url, timeout=PATIENCE_S)
 
 
 def test_a_used_port_is_said_and_passed_over() -> None:

@@ -22,11 +22,11 @@ from stiffarm.report.view.parts import drawn_parts
 from stiffarm.report.view.scene import Asked, Posed, Pull, magnified, posed
 from stiffarm.report.view.shapes import Mesh, box, capsule, cylinder, image_of_sphere, joined, sphere
 from stiffarm.report.view.stage import quaternion
-from stiffarm.report.view.stops import read_stops
+from stiffarm.report.view.stops import stops_from
 from stiffarm.report.view.subject import Subject, known_point, subject_of
 from stiffarm.report.view.urdf_shapes import mesh_path, urdf_shapes
 from stiffarm.report.view.words import described, panel_html
-from stiffarm.robot.arm import AxisPlacement, Joint, Placement, Robot
+from stiffarm.robot.arm import AxisPlacement, Capsule, Joint, Placement, Robot
 from stiffarm.robot.library import packaged_robots
 from stiffarm.robot.placement import Rigid, rotation_from_vector
 
@@ -188,7 +188,7 @@ def test_a_plan_gives_poses_loads_and_the_cable(tmp_path: Path) -> None:
     file = tmp_path / "a.plan.csv"
     file.write_text("\n".join([f"{HEADER},observation,{cable},force[N],load_point", *rows]) + "\n", encoding="utf-8")
     known = read_model("kr270")
-    stops = read_stops(file, known)
+    stops = stops_from(file, known)
     assert stops.names == ("e1", "e2")
     assert stops.attachment is not None
     assert np.array_equal(stops.attachment[:, 0], [3.0, 0.0, 2.0])
@@ -209,9 +209,54 @@ def test_a_plan_gives_poses_loads_and_the_cable(tmp_path: Path) -> None:
 def test_a_path_gives_poses_too(tmp_path: Path) -> None:
     file = tmp_path / "a.path.csv"
     file.write_text(f"{HEADER.removeprefix('experiment,')},force.z[N]\n0,-90,90,0,0,0,-300\n", encoding="utf-8")
-    stops = read_stops(file, read_model("kr270"))
+    stops = stops_from(file, read_model("kr270"))
     assert stops.asked(0).weights
     assert np.allclose(stops.asked(0).pulls[0].force_world, [0.0, 0.0, -300.0])
+
+
+def test_stated_sizes_and_obstacles_are_drawn_as_they_are(tmp_path: Path) -> None:
+    """Against places worked out here: a capsule from 0.2 m to the elbow of a turned arm, a ball, a turned box."""
+    robot = read_model("kr270").robot
+    link = Capsule("A2", 0.2, (0.2, 0.0, 0.0), (1.25, 0.0, 0.0))
+    held = Capsule("flange", 0.1, (0.0, 0.0, 0.0), (0.3, 0.0, 0.0))
+    foot = Capsule("base", 0.3, (0.0, 0.0, 0.1), (0.0, 0.0, 0.2))
+    sized = replace(robot, capsules=(link, held, foot))
+    arm = ArmModel.of(sized).at()
+    found = posed(arm, Asked(np.radians([0.0, -90.0, 90.0, 0.0, 0.0, 0.0])))
+    parts = drawn_parts(arm)
+    boxes = {}
+    for carrier in (0, 2, 7):
+        (part,) = (p for p in parts if p.carrier == carrier and p.role != "joint")
+        vertices = part.mesh.placed(found.rest[carrier]).vertices
+        boxes[carrier] = (vertices.min(axis=0), vertices.max(axis=0))
+    # A2 stands upright at x = 0.35, z = 0.75; the forearm lies 0.055 below the elbow, its flange at x = 1.68
+    assert np.allclose(boxes[2], [[0.15, -0.2, 0.75], [0.55, 0.2, 2.2]], atol=1e-3)
+    assert np.allclose(boxes[7], [[1.58, -0.1, 1.845], [2.08, 0.1, 2.045]], atol=1e-3)
+    assert np.allclose(boxes[0], [[-0.3, -0.3, -0.2], [0.3, 0.3, 0.5]], atol=1e-3)
+    assert drawn_parts(arm, 1.1)[0].mesh.volume > parts[0].mesh.volume
+    cell = tmp_path / "a.cell.toml"
+    cell.write_text(CELL, encoding="utf-8")
+    subject = subject_of(read_model("kr270"), cell=cell)
+    ball, table = subject.obstacles
+    assert np.allclose(ball.vertices.min(axis=0), [1.9, 0.9, -0.1], atol=1e-3)
+    assert np.allclose(np.ptp(table.vertices, axis=0), [2.0, 1.0, 0.5], atol=1e-9)
+    assert "2 obstacles of the cell." in described(subject)
+
+
+CELL = """format = "stiffarm-cell/1"
+units = { length = "mm", angle = "deg" }
+[[obstacle]]
+name = "ball"
+type = "capsule"
+radius = 100.0
+start = [2000.0, 1000.0, 0.0]
+[[obstacle]]
+name = "table"
+type = "box"
+size = [1000.0, 2000.0, 500.0]
+xyz = [2000.0, 0.0, 250.0]
+rpy = [0.0, 0.0, 90.0]
+"""
 
 
 def test_scales_fit_the_arm(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from stiffarm.measure.writing import write_campaign
     from stiffarm.plan.api import plan
     from stiffarm.plan.options import PlanOptions
+    from stiffarm.report.view.api import view
     from stiffarm.robot.reading import read_robot
 
 _HOME = {
@@ -48,6 +49,7 @@ _HOME = {
     "simulate": "stiffarm.compensate.api",
     "table": "stiffarm.compensate.given",
     "validate": "stiffarm.compensate.api",
+    "view": "stiffarm.report.view.api",
     "write_campaign": "stiffarm.measure.writing",
 }
 """Public names and where they live: imported when first asked for, so that `import stiffarm` costs nothing."""
@@ -73,6 +75,7 @@ __all__ = [
     "simulate",
     "table",
     "validate",
+    "view",
     "write_campaign",
 ]
 

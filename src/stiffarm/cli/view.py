@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from stiffarm.report.view.scene import Pull
     from stiffarm.report.view.subject import Subject
 
-EXTRA = 'pip install "stiffarm[view]"'
-
 
 def view(
     model: Annotated[
@@ -28,6 +26,7 @@ def view(
     campaign: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Measured beside predicted markers, errors magnified.")
     ] = None,
+    cell: Annotated[Path | None, typer.Option(metavar="FILE", help="A .cell.toml: what stands around the arm.")] = None,
     force: Annotated[
         str | None, typer.Option(metavar="X,Y,Z[N]", help="What pulls, in the world, z up; 500N pulls down.")
     ] = None,
@@ -51,13 +50,13 @@ def view(
     Unloaded and bent (magnified), with its loads, the compliance at the tool, the poses of a plan and what was
     measured. Ctrl-C ends it.
     """
-    _require_viser()
     from stiffarm.compensate.model_file import read_model
-    from stiffarm.report.view.serving import on_show
+    from stiffarm.report.view.serving import on_show, require_viser
     from stiffarm.report.view.subject import subject_of
 
+    require_viser()
     known = read_model(model)
-    subject = subject_of(known, plan=plan, campaign=campaign, force=_pull(known, force, load_point))
+    subject = subject_of(known, plan=plan, campaign=campaign, cell=cell, force=_pull(known, force, load_point))
     warn_all(subject.notes)
     try:
         with on_show(subject, host, port) as shown:
@@ -72,18 +71,6 @@ def view(
             shown.run(seconds)
     except KeyboardInterrupt:
         tell("closed.", quiet)
-
-
-def _require_viser() -> None:
-    """One message instead of a traceback when the extra is not installed."""
-    from importlib.util import find_spec
-
-    from stiffarm.errors import InputError, Problem
-
-    missing = [name for name in ("viser", "trimesh") if find_spec(name) is None]
-    if missing:
-        what = f"the view needs the package {' and '.join(missing)}, which is not installed"
-        raise InputError(Problem(what, next_step=f"Install it: {EXTRA}"))
 
 
 def _pull(known: Any, force: str | None, load_point: str) -> Pull | None:

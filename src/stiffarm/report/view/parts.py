@@ -10,6 +10,8 @@ has its rail along its axis between its limits.  Thickness goes down along the a
 
 *Carriers* are what parts hang on: bodies 0 .. N (body 0 the base, body k moved by joint k), then the flange, which
 moves against body N when the last link bends.
+
+Bodies whose size the robot file states (``[[capsule]]``) are drawn as large as that.
 """
 
 from __future__ import annotations
@@ -21,9 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiffarm.model.arm_model import Arm
-from stiffarm.model.chain import Chain, body_order, flange_order
+from stiffarm.model.chain import Chain, Point, body_order, flange_order
 from stiffarm.model.stages import reach
+from stiffarm.plan.solids import Cell, End, arm_rods
 from stiffarm.report.view.shapes import Mesh, box, capsule, cylinder, joined
+from stiffarm.robot.arm import Vector3
 from stiffarm.robot.placement import Rigid, rotation_to_axis
 
 Floats = NDArray[np.float64]
@@ -68,7 +72,33 @@ def drawn_parts(arm: Arm, swell: float = 1.0) -> tuple[Part, ...]:
             parts.append(Part(k, "base", _rail(arm, k, radius[k])))
         drum = cylinder(np.zeros(3), (0.0, 0.0, 1.0), 1.35 * radius[k + 1], 2.9 * radius[k + 1])
         parts.append(Part(k + 1, "joint", drum))
-    return (*parts, *_tool(chain, radius[-1]))
+    stated = _stated(arm, swell)
+    sized = {part.carrier for part in stated}
+    drawn = (part for part in (*parts, *_tool(chain, radius[-1])) if part.role == "joint" or part.carrier not in sized)
+    return (*stated, *drawn)
+
+
+def _stated(arm: Arm, swell: float) -> list[Part]:
+    """The capsules of the robot file."""
+    found = []
+    for rod in arm_rods(arm):
+        (carrier, start), (_, end) = (_fixed(arm.chain, one) for one in (rod.start, rod.end))
+        role: Role = "base" if carrier == 0 else "tool" if carrier > arm.chain.n_joints else "link"
+        found.append(Part(carrier, role, capsule(start, end, swell * rod.radius_m)))
+    return found
+
+
+def _fixed(chain: Chain, end: End) -> tuple[int, Floats]:
+    """Carrier of an end of a capsule, and its place in the frame of the carrier's body; what stands is the base's."""
+    if isinstance(end, Point):
+        return end.body + (end.order >= flange_order(chain.n_joints)), end.xyz
+    return 0, chain.base.inverse().apply(_place(end))
+
+
+def _place(end: End) -> Vector3:
+    """An end that stands in the world; nothing but a cable, which is no body, has other ones."""
+    assert isinstance(end, tuple)
+    return end
 
 
 def _radii(chain: Chain) -> Floats:
@@ -115,3 +145,9 @@ def _tool(chain: Chain, radius: float) -> list[Part]:
     held = [point.xyz for point in chain.points.values() if point.body == last and point.order >= flange_order(last)]
     far = (xyz for xyz in (tool, *held) if np.linalg.norm(xyz - flange.translation) > 0.2 * radius)
     return [*parts, *(Part(last + 1, "tool", capsule(flange.translation, xyz, 0.22 * radius)) for xyz in far)]
+
+
+def cell_parts(cell: Cell) -> list[Mesh]:
+    """What stands around the arm, in the world; a cell file's rods stand still, so their ends are places."""
+    rods = [capsule(_place(rod.start), _place(rod.end), rod.radius_m) for rod in cell.rods]
+    return [*rods, *(box(2.0 * np.array(one.half_m)).placed(one.frame) for one in cell.boxes)]

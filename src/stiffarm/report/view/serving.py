@@ -10,6 +10,7 @@ import contextlib
 import errno
 import io
 import logging
+import os
 import socket
 import threading
 import time
@@ -116,6 +117,16 @@ class View:
             self.server.stop()
 
 
+def require_viser() -> None:
+    """One message instead of a traceback when the extra is not installed."""
+    from importlib.util import find_spec
+
+    missing = [name for name in ("viser", "trimesh") if find_spec(name) is None]
+    if missing:
+        what = f"the view needs the package {' and '.join(missing)}, which is not installed"
+        raise InputError(Problem(what, next_step='Install it: pip install "stiffarm[view]"'))
+
+
 @contextmanager
 def on_show(subject: Subject, host: str = "127.0.0.1", port: int | None = None) -> Iterator[View]:
     """A view, closed whatever happens; ``port`` None takes the first free one from `USUAL_PORT` on."""
@@ -152,7 +163,7 @@ def _taken(host: str, port: int) -> Problem | None:
         step = "127.0.0.1 shows it on this machine alone, 0.0.0.0 to the whole network"
         return Problem(f"'{host}' is no address of this machine", column="--host", next_step=step)
     with socket.socket(family, kind, protocol) as probe:
-        if hasattr(socket, "SO_REUSEADDR") and socket.AF_UNIX:  # as servers bind: a port just left is free
+        if os.name == "posix":  # as servers bind there: a port just left is free
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(address)

@@ -22,6 +22,7 @@ from stiffarm.robot.placement import Rigid
 Floats = NDArray[np.float64]
 NOWHERE = np.zeros((1, 2, 3))
 """An arrow or line of no length, for a handle that must not be empty."""
+STANDING = (150, 160, 140)
 COLOURS = {"base": DARK, "joint": (104, 112, 126), "link": GREY, "tool": (140, 146, 158), "mesh": GREY}
 
 
@@ -80,6 +81,9 @@ class Stage:
         self.scene.world_axes.visible = True
         self.rest = self._arm("/arm", subject.parts, None)
         self.bent = self._arm("/bent", subject.bent_parts, 0.45)
+        for i, mesh in enumerate(subject.obstacles):
+            vertices = mesh.vertices.astype(np.float32)
+            self.scene.add_mesh_simple(f"/cell/{i}", vertices, mesh.faces, color=STANDING, opacity=0.35)
         unit = sphere()
         self.ellipsoid = self.scene.add_mesh_simple(
             "/compliance", unit.vertices.astype(np.float32), unit.faces, color=GREEN, opacity=0.45, side="double"

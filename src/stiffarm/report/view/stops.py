@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +12,7 @@ from stiffarm.compensate.asked import read_asked
 from stiffarm.compensate.model_file import KnownModel
 from stiffarm.errors import InputError, Problem
 from stiffarm.measure.campaign import OBSERVATIONS, Campaign
+from stiffarm.measure.frames import TableLike, source_of
 from stiffarm.measure.paths import read_plan_or_path
 from stiffarm.report.view.scene import Asked, Pull
 from stiffarm.robot.arm import Vector3
@@ -53,13 +53,20 @@ class Stops:
         return Asked(np.ascontiguousarray(self.q[:, i]), self.pulls(i), bool(self.weights[i]), self.payload[i])
 
 
-def read_stops(path: str | Path, known: KnownModel) -> Stops:
-    """The stops of a plan, campaign or path file; raises `InputError` when none has joint values."""
-    found = read_plan_or_path(path, known.robot)
-    stops = stops_of(found) if isinstance(found, Campaign) else _of_path(read_asked(path, known.nominal()))
+def stops_from(given: Campaign | TableLike, known: KnownModel) -> Stops:
+    """The stops of a plan, campaign or path, as an object, file or table; `InputError` when none has joint values."""
+    stops = _stops_from(given, known)
     if not len(stops):
-        raise InputError(Problem("no row of this file says where the joints are", file=str(path)))
+        raise InputError(Problem("no row says where the joints are", file=stops.file))
     return stops
+
+
+def _stops_from(given: Campaign | TableLike, known: KnownModel) -> Stops:
+    if isinstance(given, Campaign):
+        return stops_of(given)
+    source = source_of(given)
+    found = read_plan_or_path(source, known.robot)
+    return stops_of(found) if isinstance(found, Campaign) else _of_path(read_asked(source, known.nominal()))
 
 
 def stops_of(campaign: Campaign) -> Stops:

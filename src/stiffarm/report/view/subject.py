@@ -14,16 +14,20 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from stiffarm.compensate.given import campaign_of
 from stiffarm.compensate.model_file import KnownModel
 from stiffarm.errors import InputError, Problem, did_you_mean
-from stiffarm.measure.reading import read_campaign
+from stiffarm.measure.campaign import Campaign
+from stiffarm.measure.frames import TableLike
 from stiffarm.model.arm_model import Arm
 from stiffarm.model.kernel import jacobian
 from stiffarm.model.stages import reach
+from stiffarm.plan.cell_file import read_cell
 from stiffarm.report.view.misses import Misses, misses
-from stiffarm.report.view.parts import Part, drawn_parts
+from stiffarm.report.view.parts import Part, cell_parts, drawn_parts
 from stiffarm.report.view.scene import Asked, Posed, Pull, posed
-from stiffarm.report.view.stops import Stops, read_stops, stops_of
+from stiffarm.report.view.shapes import Mesh
+from stiffarm.report.view.stops import Stops, stops_from, stops_of
 from stiffarm.report.view.urdf_shapes import urdf_shapes
 
 Floats = NDArray[np.float64]
@@ -67,6 +71,8 @@ class Subject:
     """Drawn m per m/N."""
     notes: tuple[str, ...]
     """What could not be shown."""
+    obstacles: tuple[Mesh, ...] = ()
+    """What stands around the arm, m, world."""
 
     @property
     def meshes(self) -> bool:
@@ -77,8 +83,9 @@ class Subject:
 def subject_of(
     known: KnownModel,
     *,
-    plan: str | Path | None = None,
-    campaign: str | Path | None = None,
+    plan: Campaign | TableLike | None = None,
+    campaign: Campaign | TableLike | None = None,
+    cell: str | Path | None = None,
     force: Pull | None = None,
 ) -> Subject:
     """Read and settle everything; raises `InputError` for files that cannot be used.
@@ -86,8 +93,9 @@ def subject_of(
     ``force`` takes the place of what a plan pulls with.
     """
     arm, robot = known.arm(), known.robot
-    read = None if campaign is None else read_campaign(campaign, robot)
-    stops = read_stops(plan, known) if plan is not None else None if read is None else stops_of(read)
+    obstacles = () if cell is None else tuple(cell_parts(read_cell(cell)))
+    read = None if campaign is None else campaign_of(campaign, robot)
+    stops = stops_from(plan, known) if plan is not None else None if read is None else stops_of(read)
     if stops is not None and force is not None:
         stops = _pulled(stops, force)
     size = reach(arm.chain)
@@ -112,6 +120,7 @@ def subject_of(
         4.0 * _largest_force(stops, first) / size,
         _ratio(size / 8.0, 0.0 if first.compliance is None else float(np.linalg.norm(first.compliance, 2))),
         (*_few(urdf.missing), *warnings),
+        obstacles,
     )
 
 

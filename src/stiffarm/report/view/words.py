@@ -37,6 +37,8 @@ def _lines(subject: Subject) -> Iterator[str]:
     if subject.stops is not None:
         cable = " and the cable" if subject.stops.attachment is not None else ""
         yield f"{len(subject.stops)} poses of {subject.stops.file}{cable}, chosen by a slider."
+    if subject.obstacles:
+        yield f"{len(subject.obstacles)} obstacles of the cell."
     if (missed := subject.misses) is not None:
         yield (
             f"{len(missed)} readings: predicted blue, measured red, {length(missed.rms_m)} apart (rms),"
