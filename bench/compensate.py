@@ -1,6 +1,6 @@
 """Corrected paths against true arms: exactness, an identified model's share and forecast, speed and memory.
 
-    python bench/compensate.py [--seeds 20] [--points 100000] [--long 1000000]
+    python bench/compensate.py [--seeds 20] [--points 100000] [--long 400000]
 
 Four parts, each judged:
 
@@ -337,7 +337,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--points", type=int, default=100_000)
-    parser.add_argument("--long", type=int, default=1_000_000)
+    parser.add_argument("--long", type=int, default=400_000)
     asked = parser.parse_args(arguments)
     parts = [exact(500)]
     good, model = identified(asked.seeds)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from stiffarm.cli.common import AsJson, Quiet, Seed, answer, tell, warn_all
+from stiffarm.cli.common import WIDTH, AsJson, Quiet, Seed, answer, tell, warn_all
 from stiffarm.cli.handover import AllowAbsoluteAccuracy, Base, Blend, MostPoints, Speed, Targets, Tool, cell_of
 from stiffarm.cli.pulls import ConstantForce, ConstantTorque, ForceFrame, LoadPoint, MillingFile
 
@@ -195,6 +195,7 @@ def _document(found: Compensation, model: str, path: Path, to: str, written: lis
         "removed_elastic": found.removed_elastic,
         "before[m]": found.before_m,
         "left[m]": found.left_m,
+        "worst": None if found.worst is None else {"row": found.worst[0], "left[m]": found.worst[1]},
         "refused": [{"row": one.row, "reason": one.reason} for one in found.path.refused],
         "near_singular": [{"row": int(row[i]), "spread": float(found.spread[i])} for i in found.near_singular],
         "warnings": list(found.warnings),
@@ -205,25 +206,32 @@ def _document(found: Compensation, model: str, path: Path, to: str, written: lis
 
 
 def _text(found: Compensation, written: list[str]) -> str:
+    import textwrap
+
     n, refused = len(found.path), found.path.refused
     lines = [f"{n - len(refused)} of {n} points corrected in {found.iterations} steps"]
     if found.max_residual_m is not None:
         lines.append(f"the model's own residual: at most {1e9 * found.max_residual_m:.3g} nm")
     if found.removed is not None and found.before_m is not None and found.left_m is not None:
         lines.append(
-            f"error of the tool: {1e3 * found.before_m:.4g} mm before, {1e3 * found.left_m:.4g} mm expected after "
-            f"(root mean squares), {100 * found.removed:.2f} % removed"
+            f"error of the tool (rms): {1e3 * found.before_m:.4g} mm before, {1e3 * found.left_m:.4g} mm after"
         )
+        lines.append(f"  {100 * found.removed:.2f} % removed")
     if found.removed_elastic is not None:
-        lines.append(f"of the bending alone {100 * found.removed_elastic:.2f} %")
+        lines.append(f"  {100 * found.removed_elastic:.2f} % of the bending alone")
+    if found.worst is not None:
+        lines.append(f"  least certain: row {found.worst[0]}, {1e3 * found.worst[1]:.3g} mm")
+        lines.append("  after: by the intervals of the parameters; stiffarm budget adds the rest")
     if found.sigma is None:
-        lines.append("this model states no uncertainty: what is left is what its numbers are wrong by")
+        lines.append("no uncertainty is stated: what is left is what the numbers are wrong by")
     lines += [
         f"row {found.path.row[i]} is near a singularity: the tool moves {found.spread[i]:.2g} of its joints"
         for i in found.near_singular[:MOST_SHOWN]
     ]
+    if len(found.near_singular) > MOST_SHOWN:
+        lines.append(f"and {len(found.near_singular) - MOST_SHOWN} more near a singularity")
     lines += [f"REFUSED row {one.row}: {one.reason}" for one in refused[:MOST_SHOWN]]
     if len(refused) > MOST_SHOWN:
         lines.append(f"and {len(refused) - MOST_SHOWN} more refused")
-    lines += [f"wrote {one}" for one in written]
-    return "\n".join(lines)
+    wrapped = [textwrap.fill(line, WIDTH, subsequent_indent="    ") for line in lines]
+    return "\n".join([*wrapped, *(f"wrote {one}" for one in written)])

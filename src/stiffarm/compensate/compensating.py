@@ -103,6 +103,15 @@ class Compensation(Shown):
         return _rms(self.residual[0] ** 2 + _variance(self.sigma))
 
     @property
+    def worst(self) -> tuple[int, float] | None:
+        """Line of the point that is expected to be farthest off, and how far, m; None where nothing is known."""
+        left = np.sqrt(self.residual[0] ** 2 + _variance(self.sigma))
+        if self.sigma is None or not np.isfinite(left).any():
+            return None
+        i = int(np.nanargmax(left))
+        return int(self.path.row[i]), float(left[i])
+
+    @property
     def removed(self) -> float | None:
         """Share of the error that will be gone; None when there is none."""
         return _share(self.left_m, self.before_m)
