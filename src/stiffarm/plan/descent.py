@@ -57,6 +57,7 @@ def descend(
     value, gradient = objective(x, np.arange(starts))
     inverse = np.repeat(np.eye(size)[None], starts, axis=0)
     going, fresh = np.isfinite(value), np.ones(starts, dtype=bool)
+    gradient = np.where(going[:, None], gradient, 0.0)
     for _ in range(steps):
         if not going.any() or stop():
             break
@@ -66,7 +67,7 @@ def descend(
         evaluations += used
         moved, change = new - x, new_gradient - gradient
         _update(inverse, moved, change, fresh)
-        gained = value - new_value
+        gained = np.where(going, value, 0.0) - np.where(going, new_value, 0.0)
         stuck = going & (gained <= tolerance * np.maximum(1.0, np.abs(value)))
         again = stuck & ~fresh  # once more along the slope alone before it rests
         inverse[again] = np.eye(size)
@@ -107,7 +108,7 @@ def _direction(inverse: Floats, gradient: Floats, free: Flags, fresh: Flags, lon
     """-H g over the free variables, cut to the longest step; along the slope where that does not descend."""
     slope = np.where(free, gradient, 0.0)
     step = -np.where(free, np.einsum("bij,bj->bi", inverse, slope), 0.0)
-    uphill = (step * slope).sum(axis=1) > -1e-12 * np.sqrt((slope**2).sum(axis=1) * (step**2).sum(axis=1))
+    uphill = (step * slope).sum(axis=1) > -1e-12 * np.linalg.norm(slope, axis=1) * np.linalg.norm(step, axis=1)
     step[uphill] = -slope[uphill]
     reach = np.abs(step).max(axis=1, initial=0.0)
     cut = np.where(fresh | uphill, 0.2 * longest, longest)

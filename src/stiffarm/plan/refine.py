@@ -90,9 +90,10 @@ class Refiner:
         stops = self.space.unpack(x, like)
         gains = self.information.at(stops).gains(slope)
         penalty, by_q, by_aim = self._penalty(stops, weight)
-        d = np.maximum(gains.value, 1e-300)
+        some = gains.value > 1e-200  # a criterion that is not convex can lose by a stop
+        d = np.where(some, gains.value, 1.0)
         gradient = self.space.chained(x, by_q - gains.by_q / d, by_aim - gains.by_aim / d)
-        return penalty - np.log(d), gradient
+        return np.where(some, penalty - np.log(d), np.inf), gradient
 
     def _penalty(self, stops: Stops, weight: float) -> tuple[Floats, Floats, Floats]:
         """(n,), (joints, n), (3, n)"""
