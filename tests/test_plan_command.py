@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,8 @@ from stiffarm.cli.main import main
 from stiffarm.identify.api import identify
 from stiffarm.measure.reading import read_plan
 from stiffarm.measure.writing import write_table
+from stiffarm.model.evaluate import predict
+from stiffarm.model.loads import State
 from stiffarm.plan.options import Box, PlanOptions
 from stiffarm.plan.plan_file import campaign_of, write_plan
 from stiffarm.plan.problem import Plan, Stops
@@ -155,3 +160,86 @@ def test_what_cannot_be_planned_is_refused_in_words(
     said = refused(capsys, *arguments)
     assert any(word in said for word in words.split("|")), said
     assert "Traceback" not in said
+
+
+def test_the_instrument_of_a_settings_file_is_planned_with_and_written(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("in.campaign.toml").write_text(
+        'format = "stiffarm-campaign/1"\n[instrument]\ntype = "isotropic"\nsigma = "0.02 mm"\n'
+        '[shared]\ntranslation = "0.01 mm"\n[load]\ngain_sigma = 0.02\n',
+        encoding="utf-8",
+    )
+    arguments = [*RAIL, *CELL, "--test-pose", "test.path.csv", "--instrument", "in.campaign.toml"]
+    answer = answered(capsys, *arguments, "-o", "a.plan.csv")
+    assert main(["simulate", "kr500-rail", "a.plan.csv", "-o", "b.campaign.csv", "--quiet"]) == 0
+    capsys.readouterr()
+    estimate = identify("kr500-rail", "b.campaign.csv", stiffarm.Options(estimator="wls", folds=0))
+    for name, sigma in answer["predicted_std"].items():
+        # the gain moves a compliance by a share of itself, which the fit takes of the one it found
+        assert estimate.parameter(name).std == pytest.approx(sigma, rel=0.05), name
+    assert 0.0 < answer["load_gain_part"] < answer["value"]
+    before = Path("in.campaign.toml").read_bytes()
+    answered(capsys, *arguments, "-o", "in.plan.csv")
+    assert Path("in.campaign.toml").read_bytes() == before
+
+
+def test_candidates_of_the_user_are_taken_as_they_are(folder: Path) -> None:
+    random = np.random.default_rng(1)
+    q = random.uniform(-1.0, 1.0, (6, 40))
+    force = random.normal(size=(3, 40))
+    force *= 1500.0 / np.linalg.norm(force, axis=0)
+    headers = [*(f"q.A{k}[rad]" for k in range(1, 7)), *(f"force.{a}[N]" for a in "xyz"), "load_point"]
+    write_table("own.path.csv", headers, [*q, *force, ["hook"] * 40])
+    region = Box((1.2, -0.5, 0.8), (1.8, 0.5, 1.2))
+    made = planned("kr270", PlanOptions(poses=3, candidates="own.path.csv", test_pose=region, curve=False))
+    campaign = campaign_of(made)
+    pairs = np.concatenate([q, force]).T
+    for column in np.concatenate([campaign.experiments.q, campaign.experiments.wrench_world[0, :3]]).T:
+        assert np.isclose(pairs, column, rtol=1e-9).all(axis=1).any()
+    assert made.certificate is not None
+    assert made.certificate.bound <= made.value
+    assert "32 poses" in str(made.use)
+
+
+def test_a_joint_that_stands_at_given_angles_has_a_compliance_for_each(folder: Path) -> None:
+    angles = tuple(np.radians([-120.0, -60.0, 0.0]))
+    options = PlanOptions(poses=5, force_n=2600.0, angles={"A2": angles}, criterion="D", curve=False)
+    made = planned("kr270", options)
+    assert [name for name in made.predicted_std if name.startswith("A2")] == [f"A2.compliance[{i}]" for i in (1, 2, 3)]
+    assert set(np.round(np.degrees(made.stops.q[1]))) == {-120.0, -60.0, 0.0}
+
+
+def test_stops_keep_the_box_the_distance_and_the_line_of_sight(folder: Path) -> None:
+    made = planned(
+        "kr270",
+        PlanOptions(
+            poses=3, force_n=2600.0, criterion="A", curve=False, min_distance_m=0.4, station_m=(4.0, 0.0, 1.0),
+            sight_m=(1.0, 3.5), tool_box=Box((-np.inf, -np.inf, 0.4), (np.inf, np.inf, 1.5)),
+        ),
+    )  # fmt: skip
+    arm = made.problem.asked.model.at()
+    tool = predict(arm, State(made.stops.q), "tool").position
+    assert tool[2].min() >= 0.4 - 1e-9
+    assert tool[2].max() <= 1.5 + 1e-9
+    i, j = np.triu_indices(3, 1)
+    assert np.linalg.norm(tool[:, i] - tool[:, j], axis=0).min() >= 0.4
+    for marker in ("P1", "P2", "P3"):
+        beam = predict(arm, State(made.stops.q), marker).position - np.array([[4.0], [0.0], [1.0]])
+        assert (np.abs(np.linalg.norm(beam, axis=0) - 2.25) <= 1.25).all()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Ctrl-C is sent as a POSIX signal")
+def test_a_second_of_planning_interrupted_leaves_a_plan(folder: Path) -> None:
+    command = [sys.executable, "-m", "stiffarm", "plan", *RAIL[:-1], *CELL, "-o", "a.plan.csv", "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    while "best so far" not in (line := process.stderr.readline()):
+        assert line, "it was over before it was interrupted"
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate()
+    assert process.returncode == 0
+    answer = json.loads(out)
+    assert answer["finished"] is False
+    assert answer["bound"] <= answer["value"]
+    assert len(read_plan("a.plan.csv", stiffarm.read_robot("kr500-rail")).experiments) == 3

@@ -9,10 +9,12 @@ from plan_problems import CABLE, information
 from stiffarm.errors import InputError
 from stiffarm.identifiability.design import Design, design_columns
 from stiffarm.measure.campaign import Instrument, Isotropic, SharedError, SigmaTable, Spherical, Tracker
+from stiffarm.model.evaluate import predict
+from stiffarm.model.loads import Load, State
 from stiffarm.plan.columns import makers
 from stiffarm.plan.constraints import CableLength, LineOfSight, ToolBox
 from stiffarm.plan.information import Information
-from stiffarm.plan.problem import Constraint, FixedForce, FreeForce, Pull, Reading, Stops
+from stiffarm.plan.problem import Constraint, FixedForce, Floats, FreeForce, Pull, Reading, Stops
 
 SHARED = SharedError(1e-5, 1e-4)
 TRACKER = Tracker(5e-6, 1e-6, 2e-6)
@@ -69,16 +71,30 @@ def without(info: Information, prefix: str) -> Information:
 def test_columns_are_those_of_a_design() -> None:
     info = without(information("kr270", (*MANY[:2], *MANY[3:]), DOWN, POSE), "load.")
     stops = stops_of(info, DOWN)
-    ((at, maker),) = makers(
-        type(info.asked)(info.asked.model, info.names, True, True), ("P1", "P2"), DOWN, weights=True, pose=True
-    )
-    assert at.tolist() == list(range(info.size))
+    asked = type(info.asked)(info.asked.model, info.names, True, True)
+    (at, maker), (drive, bent) = makers(asked, ("P1", "P2"), DOWN, weights=True, pose=True)
+    assert sorted([*at.tolist(), *drive.tolist()]) == list(range(info.size))
     force = np.repeat(np.array(DOWN.force_world)[:, None], len(stops), axis=1)
     design = Design(stops.q, force, np.zeros_like(force), "flange", ("P1", "P2"), True)
     expected = design_columns(design, info.asked.model, info.names, deflection=False).reshape(len(stops), 9, -1)
     found = maker.at(stops).columns.transpose(2, 1, 0)
     order = [0, 1, 2, 6, 7, 8, 3, 4, 5]  # a design lists the rotation with the first marker
-    np.testing.assert_allclose(found, expected[:, order], atol=1e-12 * np.abs(expected).max())
+    np.testing.assert_allclose(found, expected[:, order][:, :, at], atol=1e-12 * np.abs(expected).max())
+    assert [info.names[i] for i in drive] == ["A2.compliance"]
+    moved = bent.at(stops).columns.transpose(2, 1, 0)[:, :6, 0]
+    np.testing.assert_allclose(moved, by_compliance_of_a_drive(info, stops), rtol=1e-6)
+
+
+def by_compliance_of_a_drive(info: Information, stops: Stops) -> Floats:
+    """(n, numbers) differences of where the markers are as the drive beside the compensator softens."""
+    model, h = info.asked.model, 1e-12
+    places = []
+    for step in (h, -h):
+        arm = model.at({"A2.compliance": model.nominal["A2.compliance"] + step})
+        force = np.repeat(np.array(DOWN.force_world)[:, None], len(stops), axis=1)
+        state = State(stops.q, (Load(arm.chain.point("flange"), force), *arm.weights()))
+        places.append(np.concatenate([predict(arm, state, marker).deflection for marker in ("P1", "P2")]))
+    return np.asarray((places[0] - places[1]).T / (2.0 * h))
 
 
 def test_white_rows_have_the_covariance_of_the_instrument() -> None:

@@ -27,8 +27,8 @@ def _text_option(metavar: str, words: str, **more: Any) -> Any:
     return typer.Option(metavar=metavar, help=words, **more)
 
 
-Experiments = Annotated[int | None, _text_option("N", "Stops counted with repeats.")]
-Poses = Annotated[int | None, _text_option("M", "Distinct stops; default as experiments.")]
+Experiments = Annotated[int | None, _text_option("N", "Stops counted with repeats.", min=1)]
+Poses = Annotated[int | None, _text_option("M", "Distinct stops; default as experiments.", min=1)]
 Criterion = Annotated[
     Literal["test", "A", "D", "E", "O1", "O2", "O3", "O4", "O5"],
     typer.Option(help="What is made small; test: the error after compensation where the work is done."),
@@ -225,7 +225,7 @@ def _load(texts: list[str]) -> tuple[Any, str | None]:
                 allowed="any, vertical or none; the name of a load point",
             )
         )
-    return how[0] if how else "any", named[0] if named else None
+    return how[0] if how else None, named[0] if named else None
 
 
 def _force(text: str | None) -> tuple[float | None, Any]:

@@ -23,6 +23,7 @@ from stiffarm.plan.job import Job, job_of
 from stiffarm.plan.options import PlanOptions
 from stiffarm.plan.plan_file import as_typed
 from stiffarm.plan.problem import Certificate, Plan
+from stiffarm.plan.scale import load_notes, with_scale
 from stiffarm.plan.search import Effort, Found, Search, weighted_design
 from stiffarm.plan.shift import Manner, in_order, shift_of
 from stiffarm.robot.arm import Robot
@@ -44,7 +45,13 @@ def plan(
     ``robot`` is an object, a file or a packaged name.  ``tell`` hears of progress; as soon as ``stop`` says yes the
     best plan so far is answered.  Raises `InputError` when there can be no such plan, saying what stands in the way.
     """
-    options = options or PlanOptions()
+    with np.errstate(divide="ignore", invalid="ignore"):  # of plans that tell too little, which are worth infinity
+        return _planned(robot, options or PlanOptions(), tell, stop)
+
+
+def _planned(
+    robot: Robot | str | Path, options: PlanOptions, tell: Callable[[str], None], stop: Callable[[], bool]
+) -> Plan:
     begun = time.monotonic()
     arm = robot if isinstance(robot, Robot) else read_robot(robot)
     tell("candidates")
@@ -59,12 +66,12 @@ def plan(
     found = _typed(job, search, found)
     one = _certified(job, design, found, options.seed)
     made = _answer(job, found, one, time.monotonic() - begun, finished=not stop())
-    made = driven_by(job, made, options.manner)
+    made = with_scale(job, driven_by(job, made, options.manner))
     if options.verify is not None and made.finished:
         made = _verified(job, made, options.verify, options.seed, tell, stop)
     if options.curve and made.finished:
         made = replace(made, curve=curve_of(job, made, design, tell, stop))
-    return replace(made, seconds=time.monotonic() - begun)
+    return replace(made, seconds=time.monotonic() - begun, notes=(*made.notes, *load_notes(job)))
 
 
 def driven_by(job: Job, made: Plan, manner: Manner) -> Plan:
@@ -137,10 +144,10 @@ def predicted_std(job: Job, found: Found) -> dict[str, float]:
 def _nothing(job: Job, interrupted: bool) -> BaseException:
     if interrupted:
         return KeyboardInterrupt()
-    apart, poses = job.problem.min_distance_m, job.problem.poses
-    what = (
-        f"no {poses} poses that keep everything and tell everything were found among {len(job.pool.stops)} candidates"
-    )
-    step = "Lower --min-distance or the number of poses, or widen the tool box" if apart else "Widen the constraints"
-    column, found = ("--min-distance", f"{apart:g} m") if apart else ("--poses", str(poses))
-    return InputError(Problem(what, column=column, found=found, next_step=step))
+    apart, poses, count = job.problem.min_distance_m, job.problem.poses, len(job.pool.stops)
+    if apart > 0.0:
+        what = f"no {poses} poses that far from one another were found among {count} candidates"
+        step = "Lower it or the number of poses, or widen the tool box"
+        return InputError(Problem(what, column="--min-distance", found=f"{apart:g} m", next_step=step))
+    what = f"no {poses} poses that keep everything were found among {count} candidates"
+    return InputError(Problem(what, column="--poses", found=str(poses), next_step="Widen the tool box or the cable's"))

@@ -7,6 +7,7 @@ what `stiffarm identify` would make of such a campaign.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,6 +29,16 @@ FREE_TURN_RAD, FREE_SLIDE_M = np.pi, 1.0
 def pull_of(robot: Robot, options: PlanOptions) -> Pull | None:
     """What pulls at the stops."""
     point = load_point_of(robot, Question(load_point=options.load_point))
+    ways = [name for name, given in _WAYS.items() if given(options)]
+    if len(ways) > 1:
+        raise InputError(
+            Problem(
+                "the direction of the force is stated twice",
+                column="--load",
+                found=" and ".join(ways),
+                allowed="one of them",
+            )
+        )
     if options.cable is not None:
         if options.force_n is None:
             raise _need("a cable pulls with a tension, which is not stated", "--force", "a force such as 4000N")
@@ -41,6 +52,14 @@ def pull_of(robot: Robot, options: PlanOptions) -> Pull | None:
             raise _need("a hanging load has a weight, which is not stated", "--force", "a force such as 2600N")
         return FixedForce(point, (0.0, 0.0, -options.force_n))
     return None if options.force_n is None else FreeForce(point, options.force_n)
+
+
+_WAYS: dict[str, Callable[[PlanOptions], bool]] = {
+    "--cable": lambda options: options.cable is not None,
+    "--force X,Y,Z": lambda options: options.force_world is not None,
+    "--load": lambda options: options.direction is not None,
+}
+"""How the direction of the force may be stated."""
 
 
 def _need(what: str, option: str, allowed: str) -> InputError:
@@ -165,7 +184,7 @@ def reading_of(options: PlanOptions, markers: tuple[str, ...], kind: str) -> tup
     if station is None and isinstance(instrument, Tracker):
         stated = [setup.station_m for setup in settings.setups if setup.station_m is not None and not setup.placement]
         station = stated[0] if stated else None
-    return Reading(kind, markers, instrument, own, settings.shared, station), notes  # type: ignore[arg-type]
+    return Reading(kind, markers, instrument, own, settings.shared, station, settings.load_uncertainty), notes  # type: ignore[arg-type]
 
 
 def _settings(options: PlanOptions) -> tuple[Settings, tuple[str, ...]]:

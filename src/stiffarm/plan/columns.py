@@ -297,14 +297,21 @@ def _factors(part: _Effect, values: dict[str, float], state: State, torque: Floa
     return np.array([np.broadcast_to(entry.factor, (len(state),)) for entry in found]).reshape(len(found), len(state))
 
 
+def arms_of(asked: Wanted) -> list[tuple[Arm, list[int]]]:
+    """On which arm the columns of which parameters are taken: most on the stiff one; what shows only when the arm
+    bends, and the drive of a joint whose compensator carries a part of its load, on the arm as it is."""
+    drives = {f"{one.joint}.compliance" for one in asked.model.robot.compensators}
+    bent = [second_order(name) or name.partition("[")[0] in drives for name in asked.names]
+    first = [i for i, second in enumerate(bent) if not second]
+    return [(stiff(asked.model), first), (asked.model.at(), [i for i, second in enumerate(bent) if second])]
+
+
 def makers(
     asked: Wanted, markers: Sequence[str], pull: Pull | None, *, weights: bool, pose: bool
 ) -> list[tuple[Ints, ColumnMaker]]:
-    """Makers with the positions of their parameters among those asked for: of the stiff arm, and of the arm as it is
-    for what shows only when it bends."""
+    """Makers with the positions of their parameters among those asked for (`arms_of`)."""
     found = []
-    for arm, second in ((stiff(asked.model), False), (asked.model.at(), True)):
-        at = [i for i, name in enumerate(asked.names) if second_order(name) == second]
+    for arm, at in arms_of(asked):
         if at:
             names = [asked.names[i] for i in at]
             maker = ColumnMaker(arm, names, markers, pull, weights=weights, pose=pose)

@@ -37,7 +37,7 @@ def curve_of(
         effort = replace(QUICK, refined=not job.fixed)
         found = Search(refiner, job.pool, np.random.default_rng([plan.seed, poses]), effort, stop).run(design)
         if found is not None and not stop():
-            points[poses] = _point(poses, found.value, plan)
+            points[poses] = _point(poses, float(np.hypot(found.value, plan.scale_part)), plan)
     return tuple(points[poses] for poses in sorted(points))
 
 

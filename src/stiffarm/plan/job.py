@@ -25,7 +25,7 @@ from stiffarm.plan.keeping import room_constraints
 from stiffarm.plan.options import Box, PlanOptions
 from stiffarm.plan.problem import Cable, Constraint, Flags, Floats, PlanProblem, Pull, Reading, Stops
 from stiffarm.plan.refine import Refiner
-from stiffarm.plan.told import refuse_too_few, told_of
+from stiffarm.plan.told import ENOUGH, refuse_too_few, spread_out, told_of
 from stiffarm.plan.uses import TestPoses, read_test_poses, spread_poses, target_of
 from stiffarm.plan.variables import Space
 from stiffarm.robot.arm import Robot
@@ -48,6 +48,8 @@ class Job:
     held: Mapping[str, str]
     """Parameters that are held, and why."""
     use: TestPoses | None
+    target: Floats | None
+    """L (functions, parameters), SI; None for criteria that have none."""
     notes: tuple[str, ...]
 
     @property
@@ -77,7 +79,7 @@ def job_of(robot: Robot, options: PlanOptions) -> Job:
     scale = np.array([size[name] for name in asked.names])
     known, told_before = known_before(asked, scale, options.add, reading)
     everything = Information(asked, asked.names, reading, pull, scale, known)
-    told = told_of(asked, everything.rows(stops), known, pull, must_be_told(asked, options, pull))
+    told = told_of(asked, everything.rows(spread_out(stops, ENOUGH)), known, pull, must_be_told(asked, options, pull))
     at = [asked.names.index(name) for name in told.names]
     information = Information(asked, told.names, reading, pull, scale[at], known[:, at])
     planned = Wanted(asked.model, told.names, asked.elastic, asked.geometric)
@@ -92,7 +94,7 @@ def job_of(robot: Robot, options: PlanOptions) -> Job:
     refiner = Refiner(information, criterion, space, constraints, arm, problem.repeats(), options.min_distance_m)
     warned = (*(() if own is None else own.warnings), *(() if use is None else use.warnings))
     said = (*notes, *free, *unlooked, *told_before, *warned)
-    return Job(problem, refiner, pool, fixed, told.held, use, said)
+    return Job(problem, refiner, pool, fixed, told.held, use, target, said)
 
 
 def _counts(options: PlanOptions, asked: Wanted) -> tuple[int, int]:

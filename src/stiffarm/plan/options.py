@@ -87,8 +87,8 @@ class PlanOptions:
     """Tension of the cable or size of the force."""
     force_world: Vector3 | None = None
     """One force (N, world) at every stop."""
-    direction: Direction = "any"
-    """Of the force without a cable: chosen for every stop, hanging, or nothing pulls."""
+    direction: Direction | None = None
+    """Of the force without a cable: chosen for every stop (as when nothing is said), hanging, or nothing pulls."""
     load_point: str | None = None
     """None: the first of the tool's, else the tool point."""
     cable: Box | None = None

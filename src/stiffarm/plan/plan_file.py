@@ -1,8 +1,9 @@
 """A plan as a campaign without readings: what `stiffarm simulate`, `assess` and `identify` take.
 
-One experiment a stop, one row a marker and repeat.  A cable stands as the two points that will be measured on it
-(here where the arm of the file has them) and its tension; any other force by its components.  The deviation that was
-asked for stands in every row; an instrument of a settings file is written beside the plan.
+One experiment a stop, one row a marker and repeat; every repeat is a visit of its own.  A cable stands as the two
+points that will be measured on it (here where the arm of the file has them) and its tension; any other force by its
+components.  The deviation that was asked for stands in every row; an instrument of a settings file is written beside
+the plan.
 """
 
 from __future__ import annotations
@@ -85,11 +86,12 @@ def campaign_of(plan: Plan, name: str = "plan") -> Campaign:
         distance_m=nothing,
         sigma_distance_m=nothing,
         radius_m=nothing,
-        visit=nowhere,
+        visit=np.arange(rows) // len(markers),
         sequence=nothing,
         time_s=nothing,
         row=np.arange(rows) + 2,
     )
+    visits = tuple(f"v{i + 1:02d}" for i in range(rows // len(markers)))
     setup = Setup(name, station_m=reading.station_m)
     return Campaign(
         name=name,
@@ -98,8 +100,10 @@ def campaign_of(plan: Plan, name: str = "plan") -> Campaign:
         readings=readings,
         markers=named,
         setups=(setup,),
+        visits=visits,
         instrument=None if reading.own_sigma else reading.instrument,
         shared=reading.shared,
+        load_uncertainty=reading.load,
         joint_kinds=tuple(joint.kind for joint in problem.robot.joints),
     )
 

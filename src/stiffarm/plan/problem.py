@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiffarm.identifiability.question import Wanted
-from stiffarm.measure.campaign import Instrument, SharedError
+from stiffarm.measure.campaign import Instrument, LoadUncertainty, SharedError
 from stiffarm.robot.arm import Robot, Vector3
 
 if TYPE_CHECKING:
@@ -145,6 +145,8 @@ class Reading:
     """Errors common to the readings of one stop; every repeat is a stop of its own."""
     station_m: Vector3 | None = None
     """The tracker in the world."""
+    load: LoadUncertainty = field(default_factory=LoadUncertainty)
+    """How well the load is known."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,6 +264,8 @@ class Plan:
     """By rising number of poses; of quick searches, so that better plans of as many poses may exist."""
     use: str | None = None
     """Where the work is done, in words."""
+    scale_part: float = 0.0
+    """Part of value and bound (the root of a part of their squares) that no measurement lowers: the load's gain."""
     shift: Shift | None = None
     """How the stops are driven."""
     verification: Verification | None = None

@@ -37,12 +37,17 @@ class Told:
     held: dict[str, str]
 
 
+def spread_out(stops: Stops, count: int) -> Stops:
+    """At most so many of the stops, evenly out of all."""
+    return stops.take(np.unique(np.linspace(0, len(stops) - 1, min(count, len(stops))).astype(np.int64)))
+
+
 def told_of(asked: Wanted, rows: Floats, known: Floats, pull: Pull | None, named: Collection[str]) -> Told:
     """Parameters that can be told from rows (n, numbers, parameters) and what is known before, typical sizes.
 
     Those ``named`` must be told.
     """
-    flat = np.concatenate([known, rows[:ENOUGH].reshape(-1, rows.shape[2])])
+    flat = np.concatenate([known, rows.reshape(-1, rows.shape[2])])
     order = priority(asked.model.robot, asked.names)
     groups = find_groups(triangle(flat), asked.names, priority=order)
     _refuse(groups, pull, named)

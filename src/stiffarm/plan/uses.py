@@ -20,7 +20,6 @@ from pathlib import Path
 import numpy as np
 
 from stiffarm.errors import InputError, Problem
-from stiffarm.identifiability.design import second_order, stiff
 from stiffarm.identifiability.question import Wanted
 from stiffarm.measure.campaign import DEFAULT_MARKER, Campaign
 from stiffarm.measure.columns import markers_of
@@ -30,6 +29,7 @@ from stiffarm.model.evaluate import sensitivity
 from stiffarm.model.inverse import inverse_kinematics
 from stiffarm.model.loads import Load, State
 from stiffarm.plan.candidates import feasible_stops
+from stiffarm.plan.columns import arms_of
 from stiffarm.plan.constraints import ToolBox
 from stiffarm.plan.options import Box
 from stiffarm.plan.problem import FixedForce, Floats, Ints, Pull
@@ -191,8 +191,7 @@ def spread_poses(
 def target_of(asked: Wanted, poses: TestPoses, *, deflection: bool) -> Floats:
     """L (3 rows, parameters), SI: the value is the root of tr(L C L')."""
     out = np.zeros((len(asked.names), 3, poses.q.shape[1]))
-    for arm, second in ((stiff(asked.model), False), (asked.model.at(), True)):
-        part = [i for i, name in enumerate(asked.names) if second_order(name) == second]
+    for arm, part in arms_of(asked):
         if part:
             names = [asked.names[i] for i in part]
             for m in np.unique(poses.marker).tolist():

@@ -44,6 +44,7 @@ def document_of(plan: Plan) -> dict[str, Any]:
         "enough_poses": plan.enough_poses,
         "observe": plan.problem.reading.kind,
         "use": plan.use,
+        "load_gain_part": plan.scale_part,
         **shift_document(plan),
         **({} if plan.verification is None else {"verify": verify_document(plan.verification)}),
         "finished": plan.finished,
@@ -58,7 +59,7 @@ def sentences(plan: Plan) -> list[str]:
     problem = plan.problem
     readings = problem.experiments * len(problem.reading.markers)
     said = [
-        f"{problem.experiments} experiments at {problem.poses} poses: {readings} {_kinds(plan)} of "
+        f"{_count(problem.experiments, 'experiment')} at {_count(problem.poses, 'pose')}: {readings} {_kinds(plan)} of "
         f"{', '.join(problem.reading.markers)}. {_pull(plan)}"
     ]
     if not plan.finished:
@@ -84,6 +85,10 @@ def value_text(value: float, criterion: str) -> str:
     return f"{1e3 * value:.4g} mm" if criterion == "test" else f"{value:.4g}"
 
 
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
+
+
 def _kinds(plan: Plan) -> str:
     return {"deflection": "deflections", "position": "positions", "pose": "poses"}[plan.problem.reading.kind]
 
@@ -104,9 +109,10 @@ def _pull(plan: Plan) -> str:
 
 def _value(plan: Plan) -> str:
     if plan.criterion == "test":
+        scale = f", {value_text(plan.scale_part, 'test')} of it by the load's gain" if plan.scale_part else ""
         return (
             f"After compensation with what these measurements tell, a marker is expected "
-            f"{value_text(plan.value, 'test')} off (root mean square) at {plan.use}."
+            f"{value_text(plan.value, 'test')} off (root mean square) at {plan.use}{scale}."
         )
     return f"Criterion {plan.criterion}: {value_text(plan.value, plan.criterion)}, parameters in their typical sizes."
 
@@ -115,8 +121,9 @@ def _certificate(plan: Plan) -> str:
     one = plan.certificate
     if one is None:
         return f"Criterion {plan.criterion} has no lower bound: how much better another plan could be is not known."
+    size = _count(plan.problem.experiments, "experiment")
     return (
-        f"No plan of {plan.problem.experiments} experiments gets under {value_text(one.bound, plan.criterion)}: "
+        f"No plan of {size} gets under {value_text(one.bound, plan.criterion)}: "
         f"efficiency {one.efficiency:.1%} ({NUMERICAL})."
     )
 
@@ -125,7 +132,8 @@ def _curve(plan: Plan) -> str:
     points = ", ".join(f"{p.poses}: {value_text(p.value, plan.criterion)}" for p in plan.curve)
     text = f"The same number of experiments at other numbers of poses: {points}."
     if plan.enough_poses is not None:
-        return f"{text} {plan.enough_poses} poses are enough to be within {WITHIN:.0%} of the bound."
+        enough = "One pose is" if plan.enough_poses == 1 else f"{plan.enough_poses} poses are"
+        return f"{text} {enough} enough to be within {WITHIN:.0%} of the bound."
     if plan.certificate is not None:
         return f"{text} None of them is within {WITHIN:.0%} of the bound."
     return text
