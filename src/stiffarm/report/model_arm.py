@@ -28,7 +28,7 @@ Floats = NDArray[np.float64]
 class ShownArm:
     """An estimate's arm and where it was."""
 
-    estimate: Estimate
+    known: Estimate | None
     arm: Arm
 
     @staticmethod
@@ -36,6 +36,17 @@ class ShownArm:
         """The arm at the values of an estimate."""
         model = model_of(estimate)
         return ShownArm(estimate, model.at(point_of(estimate, model).values))
+
+    @staticmethod
+    def bare(arm: Arm) -> ShownArm:
+        """An arm without an estimate behind it: postures, but no names of experiments."""
+        return ShownArm(None, arm)
+
+    @property
+    def estimate(self) -> Estimate:
+        """The estimate there is."""
+        assert self.known is not None, "this arm has no estimate"
+        return self.known
 
     @property
     def robot(self) -> Robot:
@@ -61,9 +72,13 @@ class ShownArm:
         for marker in dict.fromkeys(markers):
             rows = np.flatnonzero(known & np.array([one == marker for one in markers]))
             if len(rows):
-                point = self.arm.chain.points.get(marker) or self.arm.chain.point("tool")
-                out[:, rows] = world_point(frames(self.arm.chain, np.ascontiguousarray(q[:, rows])), point).xyz
+                out[:, rows] = self.places_at(q[:, rows], marker if marker in self.arm.chain.points else "tool")
         return out
+
+    def places_at(self, q: Floats, point: str) -> Floats:
+        """(3, n) m, a point in the world at joint values (joints, n)."""
+        at = frames(self.arm.chain, np.ascontiguousarray(q))
+        return np.asarray(world_point(at, self.arm.chain.point(point)).xyz)
 
     def reach(self, experiments: Sequence[str], places: Floats) -> Floats:
         """(n,) m, distance of places from the first turning axis."""

@@ -13,18 +13,20 @@ from stiffarm.report.model_stiffness import deflection_figure, ellipsoid_figure,
 from stiffarm.report.model_words import fit_rows, held, judged_rows, merged, mm, row_of, setup_row, summary
 from stiffarm.report.page import page_html
 from stiffarm.report.parts import Answer, Beside, Bullets, Facts, Figure, Folded, Page, Part, Section, Table, Words
+from stiffarm.report.plan_answer import PlanAnswer
+from stiffarm.report.plan_page import plan_section
 from stiffarm.robot.arm import Robot
 
 MOST_OUTLIERS = 100
 _HEADS = ("parameter", "value", "std", "low", "high", "robot file", "unit", "value/std", "class")
 
 
-def page(estimate: Estimate, *, script: bool = True) -> str:
-    """The model as one HTML page; without ``script`` a small one whose figures stand still."""
-    return page_html(model_page(estimate), script=script)
+def page(estimate: Estimate, *, plan: PlanAnswer | None = None, script: bool = True) -> str:
+    """The model as one HTML page, with the plan behind it; without ``script`` a small one that stands still."""
+    return page_html(model_page(estimate, plan), script=script)
 
 
-def model_page(estimate: Estimate) -> Page:
+def model_page(estimate: Estimate, plan: PlanAnswer | None = None) -> Page:
     """What stands on the page of a model."""
     shown = ShownArm.of(estimate)
     usable = estimate.verdict.usable
@@ -33,6 +35,7 @@ def model_page(estimate: Estimate) -> Page:
         _found(estimate),
         _left(shown),
         _gives_way(shown),
+        None if plan is None else plan_section(plan, shown, estimate),
         _learned(estimate, shown.robot),
         _held(estimate),
         _tables(estimate),
