@@ -59,8 +59,11 @@ def test_a_plan_of_the_rail_is_good_certified_and_can_be_measured(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files = ["--test-pose", "test.path.csv", "-o", "a.plan.csv"]
-    answer = answered(capsys, *RAIL, *CELL, *files, "--seed", "1")
+    answer = answered(capsys, *RAIL, *CELL, *files, "--seed", "1", "--report", "a.html")
     assert answer["value"] <= 0.0485e-5
+    page = Path("a.html").read_text(encoding="utf-8")
+    assert f"Efficiency {100 * answer['efficiency']:.1f} %" in page
+    assert 'id="plan-stops"' in page
     assert answer["bound"] <= answer["value"]
     assert answer["efficiency"] == answer["bound"] / answer["value"] >= 0.98
     assert answer["finished"] is True

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from stiffarm.cli.common import AsJson, Quiet, Seed, answer, json_text, tell, warn_all, write_text
+from stiffarm.cli.common import AsJson, Quiet, Seed, answer, json_text, jsonable, tell, warn_all, write_text
 from stiffarm.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -71,6 +71,7 @@ CableSteepest = Annotated[Maybe, _text_option("ANGLE", "Of the cable against the
 Order = Annotated[Literal["tour", "random"], typer.Option(help="In which order rounds are driven.")]
 BothSides = Annotated[bool, typer.Option("--both-sides", help="Approach stops from both sides in turn.")]
 ReferenceEvery = Annotated[int | None, _text_option("N", "Return to the first stop after N visits.", min=1)]
+ReportFile = Annotated[File, _text_option("HTML", "The page of the plan.")]
 SheetFile = Annotated[File, _text_option("FILE.html", "The operator's sheet, and a campaign to fill in.")]
 Verify = Annotated[int | None, _text_option("N", "Check by N virtual campaigns, identified.", min=20)]
 PlanOutput = Annotated[File, typer.Option("--output", "-o", metavar="PLAN", help="Plan file to write.")]
@@ -117,6 +118,7 @@ def plan(
     both_sides: BothSides = False,
     reference_every: ReferenceEvery = None,
     sheet: SheetFile = None,
+    report: ReportFile = None,
     verify: Verify = None,
     seed: Seed = 0,
     as_json: AsJson = False,
@@ -124,8 +126,7 @@ def plan(
 ) -> int:
     """The measurements that are best for a use, and how much better any could be.
 
-    With a force: the compliances of the joints, from deflections. Without: the geometry, from positions. Ctrl-C gives
-    the best plan so far.
+    With a force: compliances, from deflections. Without: geometry, from positions. Ctrl-C gives the best so far.
     """
     from stiffarm.cli.progress import Steps, interruptible
     from stiffarm.plan import texts
@@ -155,7 +156,7 @@ def plan(
     with Steps(quiet) as steps, interruptible(quiet) as stop:
         made = run(robot, options, tell=steps.tell, stop=stop)
     written = [] if sheet is None else _sheet(made, sheet, campaign_beside(sheet), robot, instrument)
-    return _finish(made, options, output, written, as_json, quiet)
+    return _finish(made, options, output, [*written, *_report(made, report)], as_json, quiet)
 
 
 def _room(cell: Path | None, clearance: Maybe, cable: Maybe, cone: Maybe, steepest: Maybe) -> Room:
@@ -171,6 +172,17 @@ def _room(cell: Path | None, clearance: Maybe, cable: Maybe, cone: Maybe, steepe
         _maybe(texts.cone_of, cone, "--cable-cone"),
         _angle(steepest, "--cable-steepest"),
     )
+
+
+def _report(made: Plan, page: Path | None) -> list[Path]:
+    """Write the page of the plan when it was asked for."""
+    if page is None:
+        return []
+    from stiffarm.plan.words import document_of
+    from stiffarm.report.plan_page import plan_page
+
+    write_text(page, plan_page(jsonable(document_of(made)), made.problem.robot))
+    return [page]
 
 
 def _sheet(made: Plan, page: Path, campaign: Path, robot: str, settings: Any) -> list[Path]:

@@ -10,7 +10,7 @@ from stiffarm.report.model_patterns import pattern_figures
 from stiffarm.report.model_places import place_figures
 from stiffarm.report.model_residuals import domain_figure, size_figure, suspects_of
 from stiffarm.report.model_stiffness import deflection_figure, ellipsoid_figure, separation_figures
-from stiffarm.report.model_words import fit_rows, held, judged_rows, merged, mm, row_of, setup_row, summary
+from stiffarm.report.model_words import fit_rows, held, judged_rows, merged, mm, row_of, setup_row, shared_rows, summary
 from stiffarm.report.page import page_html
 from stiffarm.report.parts import Answer, Beside, Bullets, Facts, Figure, Folded, Page, Part, Section, Table, Words
 from stiffarm.report.plan_answer import PlanAnswer
@@ -94,7 +94,9 @@ def _left(shown: ShownArm) -> Section:
     size = None if estimate.remains is None else size_figure(estimate.remains, suspects_of(estimate))
     figures: tuple[Figure, ...] = () if size is None else (size,)
     facts = Facts(tuple(fit_rows(estimate)), "How the fit went")
-    parts: list[Part] = [Beside((*figures, facts, *pattern_figures(shown)))]
+    shared = shared_rows(estimate)
+    beside = (facts, *((Facts(tuple(shared), "How readings scatter, and what they share"),) if shared else ()))
+    parts: list[Part] = [Beside((*figures, *beside, *pattern_figures(shown)))]
     if estimate.outliers:
         rows = tuple((o.experiment, o.marker, o.evidence, o.action) for o in estimate.outliers[:MOST_OUTLIERS])
         heads = ("experiment", "marker", "evidence", "what was done")
@@ -102,7 +104,23 @@ def _left(shown: ShownArm) -> Section:
         more = len(estimate.outliers) - len(rows)
         words = "Nothing was removed: each is in the fit as it was read."
         parts.append(Words(words + (f" {more} more in the model file." if more else ""), "small"))
+    if estimate.targets:
+        parts.append(_targets(estimate))
     return Section("left", "What the fit leaves", tuple(parts), "Residuals")
+
+
+def _targets(estimate: Estimate) -> Table:
+    """What was touched, where it is, and how its touches scatter."""
+    rows = tuple(
+        (
+            t.name, t.shape, *(f"{v:.4f}" if t.shape == "plane" else f"{1e3 * v:.3f}" for v in t.xyz),
+            "" if t.size is None else f"{1e3 * t.size:.3f}", str(t.touches), f"{1e3 * t.rms:.3g}",
+        )
+        for t in estimate.targets
+    )  # fmt: skip
+    caption = "What was touched: place in mm (of a plane its normal), radius or distance from the origin in mm"
+    heads = ("target", "kind", "x", "y", "z", "size, mm", "touches", "scatter, mm")
+    return Table(caption, heads, rows, frozenset(range(2, 8)), frozenset({0}))
 
 
 def _learned(estimate: Estimate, robot: Robot) -> Section | None:

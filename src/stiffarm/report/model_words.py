@@ -117,7 +117,19 @@ def fit_rows(estimate: Estimate) -> list[tuple[str, str]]:
     if fit.lack_of_fit is not None:
         found = "the model misses by more than repeats scatter" if fit.lack_of_fit["p"] < 0.05 else "none seen"
         rows.append(("lack of fit", f"F = {fit.lack_of_fit['F']:.3g}, p = {fit.lack_of_fit['p']:.2g}: {found}"))
+    return rows
+
+
+def shared_rows(estimate: Estimate) -> list[tuple[str, str]]:
+    """How readings scatter, and what several of them have in common."""
+    rows = [(f"shared: {name}", _deviation(name, sigma)) for name, sigma in estimate.fit.shared_errors.items() if sigma]
+    if estimate.fit.scale_sigma is not None:
+        rows.append(("scale of lengths, held, known to", f"{100 * estimate.fit.scale_sigma:.2g} %"))
     return rows + ([] if estimate.errors is None else _error_rows(estimate.errors))
+
+
+def _deviation(name: str, sigma: float) -> str:
+    return f"{1e3 * sigma:.3g} mrad" if "rotation" in name else f"{1e3 * sigma:.3g} mm"
 
 
 def _error_rows(errors: ErrorModel) -> list[tuple[str, str]]:

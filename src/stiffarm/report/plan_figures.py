@@ -31,7 +31,9 @@ def stops_figure(plan: PlanAnswer, shown: ShownArm) -> Figure:
             point = stop.load_point if stop.load_point in shown.arm.chain.points else "tool"
             begin = MILLI * shown.places_at(np.array(stop.q)[:, None], point or "tool")[:, 0]
             end = begin + ARROW * span * np.array(stop.force) / most
-            things.append(ArmLine(_path(np.stack([begin, end], axis=1)), "geometry", "force" if i == 0 else ""))
+            things.append(ArmLine(_path(np.stack([lines[i][:, -1], begin], axis=1)), dots_from=1))
+            force = _path(np.stack([begin, end], axis=1))
+            things.append(ArmLine(force, "geometry", "force" if i == 0 else "", dots_from=1))
         size = float(np.linalg.norm(stop.force))
         angles = (f"{MILLI * v:.1f} mm" if slides else f"{np.degrees(v):.1f}" for v, slides in
                   zip(stop.q, shown.arm.chain.prismatic, strict=True))  # fmt: skip
@@ -42,7 +44,7 @@ def stops_figure(plan: PlanAnswer, shown: ShownArm) -> Figure:
         x, y, z = (MILLI * v for v in plan.attachment)
         things.append(Cloud(((x, y, z),), texts=("attachment of the cable",), colour="no", name="attachment"))
     reading = f"{len(plan.experiments)} distinct stops, {plan.count} experiments with repeats"
-    reading += f"; lines show the force, up to {most:.0f} N." if most > 0.0 else "; nothing pulls."
+    reading += f"; orange lines show the force, up to {most:.0f} N." if most > 0.0 else "; nothing pulls."
     heads = ("stop", *(f"{name}, deg" for name in plan.joints), "force, N", "repeats")
     table = Table("Every stop", heads, tuple(rows), frozenset(range(len(heads))))
     return Figure("plan-stops", "Where it goes", reading, (Scene(tuple(things)),), table, wide=True)
@@ -65,8 +67,11 @@ def certificate_figure(plan: PlanAnswer) -> Figure | None:
     )
     what = "error expected after compensation" if plan.criterion == "test" else f"criterion {plan.criterion}"
     chart = Chart(Axis(f"{what}{unit}", 0.0, 1.3 * max(values)), Axis("", names=words), marks, height=150.0)
-    reading = f"Efficiency {plan.efficiency:.1%}: another plan of as many experiments could be better by at most "
-    reading += f"{max(plan.value - plan.bound, 0.0) / plan.value:.2%} (bound found numerically, not proved)."
+    gain = 100 * max(plan.value - plan.bound, 0.0) / plan.value
+    reading = (
+        f"Efficiency {100 * plan.efficiency:.1f} %: another plan of as many experiments could be better by at most "
+    )
+    reading += f"{gain:.2g} % (bound found numerically, not proved)."
     table = Table(
         "Certificate", ("", "value"), tuple(zip(words, (plan.shown(plan.value), plan.shown(plan.bound)), strict=True))
     )
@@ -88,7 +93,7 @@ def curve_figure(plan: PlanAnswer) -> Figure | None:
     reading = "The same number of experiments spread over other numbers of poses. "
     enough = plan.enough_poses
     reading += "None is within 5 % of the bound." if enough is None else f"{enough} poses are within 5 % of the bound."
-    shares = ["" if row.efficiency is None else f"{row.efficiency:.1%}" for row in plan.curve]
+    shares = ["" if row.efficiency is None else f"{100 * row.efficiency:.1f} %" for row in plan.curve]
     rows = tuple((str(row.poses), plan.shown(row.value), e) for row, e in zip(plan.curve, shares, strict=True))
     table = Table("Value by number of poses", ("poses", "value", "efficiency"), rows, frozenset({0, 1, 2}))
     return Figure("plan-curve", "How many poses are enough", reading, (chart,), table)

@@ -26,7 +26,7 @@ def plan_page(document: Any, robot: Robot) -> str:
     answer = Answer(plan.finished and agrees, "Planned" if plan.finished else "Interrupted", tuple(reasons))
     facts = [("distinct stops", str(len(plan.experiments))), ("experiments", str(plan.count))]
     if plan.efficiency is not None:
-        facts.append(("efficiency", f"{plan.efficiency:.1%}"))
+        facts.append(("efficiency", f"{100 * plan.efficiency:.1f} %"))
     if plan.driving_s is not None:
         facts.append(("driving", f"{plan.driving_s / 60.0:.2g} min"))
     return page_html(Page(robot.name, "Plan", (section,), answer, "", tuple(facts)))

@@ -21,6 +21,8 @@ class ArmLine:
     """mm, world."""
     colour: Role = "nominal"
     name: str = ""
+    dots_from: int = 0
+    """The first place with a dot: of a force only where it pulls to."""
 
 
 @dataclass(frozen=True)

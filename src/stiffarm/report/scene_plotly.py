@@ -35,7 +35,8 @@ def _traces(thing: ArmLine | Ellipsoid | Cloud, scene: Scene) -> list[Json]:
     match thing:
         case ArmLine():
             look: Json = {"line": {"color": paint(thing.colour), "width": 6}, "hoverinfo": "skip"}
-            mark = {"marker": {"color": paint(thing.colour), "size": 3}, "mode": "lines+markers"}
+            sizes = [0 if i < thing.dots_from else 3 for i in range(len(thing.places))]
+            mark = {"marker": {"color": paint(thing.colour), "size": sizes}, "mode": "lines+markers"}
             named = {"name": said(thing.name), "showlegend": bool(thing.name)}
             return [{"type": "scatter3d", **_places(thing.places), **look, **mark, **named}]
         case Cloud():

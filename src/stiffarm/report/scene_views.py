@@ -31,7 +31,8 @@ def _seen(thing: ArmLine | Ellipsoid | Cloud, across: int, up: int) -> list[Mark
     match thing:
         case ArmLine():
             x, y = (tuple(place[i] for place in thing.places) for i in (across, up))
-            return [Line(x, y, thing.colour, name=thing.name), Points(x, y, thing.colour)]
+            dots = Points(x[thing.dots_from :], y[thing.dots_from :], thing.colour)
+            return [Line(x, y, thing.colour, name=thing.name), dots]
         case Cloud():
             x, y = (tuple(place[i] for place in thing.places) for i in (across, up))
             return [Points(x, y, thing.colour, name=thing.name, texts=thing.texts, values=thing.values)]
