@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -19,11 +19,11 @@ from stiffarm.plan.driven import driven
 from stiffarm.plan.job import Job, job_of
 from stiffarm.plan.options import PlanOptions
 from stiffarm.plan.plan_file import campaign_of
-from stiffarm.plan.problem import Plan
+from stiffarm.plan.problem import Floats, Plan
 from stiffarm.plan.search import Found
 from stiffarm.plan.shift import Manner
 from stiffarm.plan.uses import target_of
-from stiffarm.plan.verify import CHANCE, covariance_of, drawn_errors, verify
+from stiffarm.plan.verify import CHANCE, compared, covariance_of, drawn_errors, verify
 from stiffarm.robot.arm import Prior
 from stiffarm.robot.reading import read_robot
 
@@ -60,14 +60,27 @@ def tracker(folder: Path) -> PlanOptions:
                        observe="position", curve=False)  # fmt: skip
 
 
-def test_deviations_of_compliances_come_out_as_promised() -> None:
+@dataclass(frozen=True)
+class Drawn:
+    """A plan and the errors of its virtual campaigns."""
+
+    job: Job
+    plan: Plan
+    errors: Floats
+
+
+@pytest.fixture(scope="module")
+def loaded() -> Drawn:
     job, plan = planned(LOADED)
-    found = verify(job, plan, 200, seed=1)
-    assert found is not None
-    assert found.agrees
+    return Drawn(job, plan, drawn_errors(job, plan, 200, seed=1))
+
+
+def test_deviations_of_compliances_come_out_as_promised(loaded: Drawn) -> None:
+    found = compared(loaded.job, loaded.plan, loaded.errors, 1)
+    assert found.agrees, [(c.name, c.ratio) for c in found.parameters if not c.agrees]
     assert found.draws == 200
     assert found.at_use is not None
-    assert found.at_use.predicted == plan.value
+    assert found.at_use.predicted == loaded.plan.value
     assert {d.where for d in found.deflections} == {"near the test poses", "over the workspace"}
 
 
@@ -82,8 +95,8 @@ def test_positions_under_load_with_tracker_and_shared_errors_come_out_as_promise
 
 
 @pytest.mark.parametrize("wrong", ["deviation", "value", "noise"])
-def test_what_is_not_as_promised_is_found(wrong: str) -> None:
-    job, plan = planned(LOADED)
+def test_what_is_not_as_promised_is_found(wrong: str, loaded: Drawn) -> None:
+    job, plan, errors = loaded.job, loaded.plan, loaded.errors
     if wrong == "deviation":
         std = dict(plan.predicted_std)
         std["A3.compliance"] *= 1.4
@@ -91,10 +104,10 @@ def test_what_is_not_as_promised_is_found(wrong: str) -> None:
     elif wrong == "value":
         plan = replace(plan, value=plan.value / 1.4)
     else:  # the instrument is worse than it was planned with
-        reading = replace(plan.problem.reading, instrument=Isotropic(4e-5))
-        plan = replace(plan, problem=replace(plan.problem, reading=reading))
-    found = verify(job, plan, 200, seed=1)
-    assert found is not None
+        reading = replace(plan.problem.reading, instrument=Isotropic(4.5e-5))
+        worse = replace(plan, problem=replace(plan.problem, reading=reading))
+        errors = drawn_errors(job, worse, 60, seed=1)
+    found = compared(job, plan, errors, 1)
     assert not found.agrees
     failed = [one.name for one in found.parameters if not one.agrees]
     assert (failed == ["A3.compliance"]) == (wrong == "deviation")
@@ -102,10 +115,9 @@ def test_what_is_not_as_promised_is_found(wrong: str) -> None:
     assert found.at_use.agrees == (wrong == "deviation")
 
 
-def test_limits_are_left_as_seldom_as_they_say() -> None:
-    job, plan = planned(LOADED)
-    found = verify(job, plan, 60, seed=1)
-    assert found is not None
+def test_limits_are_left_as_seldom_as_they_say(loaded: Drawn) -> None:
+    job, plan = loaded.job, loaded.plan
+    found = compared(job, plan, loaded.errors[:60], 1)
     one = found.parameters[0]
     checks = 2 * len(found.parameters) + 1
     random = np.random.default_rng(0)
@@ -123,8 +135,8 @@ def test_limits_are_left_as_seldom_as_they_say() -> None:
     assert at_use.high - at_use.low < 5.0 * root.std() * 2.0
 
 
-def test_draws_are_those_of_simulate_and_the_seed_decides() -> None:
-    job, plan = planned(LOADED)
+def test_draws_are_those_of_simulate_and_the_seed_decides(loaded: Drawn) -> None:
+    job, plan = loaded.job, loaded.plan
     first, again, other = (drawn_errors(job, plan, 3, seed=seed) for seed in (5, 5, 6))
     np.testing.assert_array_equal(first, again)
     assert (first != other).all()
@@ -137,12 +149,11 @@ def test_draws_are_those_of_simulate_and_the_seed_decides() -> None:
         replace(campaign, readings=replace(campaign.readings, sigma=np.full_like(campaign.readings.sigma, np.nan))),
         seed=1,
     ).campaign.readings.value[:3]
-    assert np.std(scatter - truth) == pytest.approx(3e-5, rel=0.1)
+    assert np.std(scatter - truth) == pytest.approx(3e-5, rel=0.25)
 
 
-def test_interrupted_early_nothing_is_claimed() -> None:
-    job, plan = planned(LOADED)
-    assert verify(job, plan, 200, seed=1, stop=lambda: True) is None
+def test_interrupted_early_nothing_is_claimed(loaded: Drawn) -> None:
+    assert verify(loaded.job, loaded.plan, 200, seed=1, stop=lambda: True) is None
 
 
 def test_relative_deflections_are_those_of_the_arm_itself(tmp_path: Path) -> None:

@@ -92,8 +92,11 @@ def verify(
 ) -> Verification | None:  # fmt: skip
     """Measure a plan virtually so many times; None when it was interrupted before `FEWEST` draws."""
     errors = drawn_errors(job, plan, draws, seed=seed, tell=tell, stop=stop)
-    if len(errors) < FEWEST:
-        return None
+    return None if len(errors) < FEWEST else compared(job, plan, errors, seed)
+
+
+def compared(job: Job, plan: Plan, errors: Floats, seed: int) -> Verification:
+    """Errors (draws, parameters) of estimates, SI, beside what the plan promises of them."""
     information, count = job.refiner.information, len(errors)
     promised = np.array([plan.predicted_std[name] for name in information.names])
     checks = 2 * len(promised) + (1 if job.use is not None else 0)
@@ -106,9 +109,8 @@ def verify(
     at_use = _at_use(job, plan, errors, CHANCE / checks) if job.use is not None else None
     bias = float((np.abs(errors.mean(axis=0)) * np.sqrt(count) / promised).max())
     limit = float(stats.norm.isf(0.5 * CHANCE / checks))
-    return Verification(
-        count, seed, parameters, at_use, bias, limit, deflections(job, plan, errors, covariance_of(job, plan))
-    )
+    deflected = deflections(job, plan, errors, covariance_of(job, plan))
+    return Verification(count, seed, parameters, at_use, bias, limit, deflected)
 
 
 def drawn_errors(
