@@ -82,9 +82,12 @@ def told(name: str, found: Verification, seconds: float) -> bool:
     first = found.parameters[0]
     print(
         f"{name:12} {found.draws} draws: error where the work is done {1e3 * found.at_use.predicted:.4g} mm, "
-        f"came out at {found.at_use.ratio:.4f} of it\n{'':12} {len(ratios)} deviations at {min(ratios):.3f} to {max(ratios):.3f} "
-        f"(chance {first.low:.3f} to {first.high:.3f}); largest bias {found.bias:.2f} standard errors (up to "
-        f"{found.bias_limit:.2f}); {seconds:.0f} s of processor time  {'ok' if kept else 'MISSED'}"
+        f"came out at {found.at_use.ratio:.4f} of it"
+    )
+    print(
+        f"{'':12} {len(ratios)} deviations at {min(ratios):.3f} to {max(ratios):.3f} "
+        f"(chance {first.low:.3f} to {first.high:.3f}); largest bias {found.bias:.2f} standard errors "
+        f"(up to {found.bias_limit:.2f}); {seconds:.0f} s of processor time  {'ok' if kept else 'MISSED'}"
     )
     for one in found.deflections:
         line = f"{'':12} deflections {one.where} off by {1e3 * one.mean:.2f}e-3; by the promised covariance "
