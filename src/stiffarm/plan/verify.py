@@ -26,13 +26,14 @@ from stiffarm.identify.noise import assumed_noise
 from stiffarm.identify.nonlinear import PriorRows, Solution
 from stiffarm.identify.problem import LinearProblem
 from stiffarm.identify.system import Equations, Point, System
-from stiffarm.measure.campaign import Campaign
+from stiffarm.measure.campaign import Campaign, LoadUncertainty
 from stiffarm.measure.virtual import simulate
 from stiffarm.plan.deflected import Deflected, deflections, planned_for
 from stiffarm.plan.driven import driven
 from stiffarm.plan.job import Job
 from stiffarm.plan.plan_file import campaign_of
 from stiffarm.plan.problem import Floats, Plan
+from stiffarm.plan.scale import gain_of
 from stiffarm.plan.shift import Manner, shift_of
 from stiffarm.plan.uses import target_of
 from stiffarm.robot.arm import Placement
@@ -120,7 +121,7 @@ def drawn_errors(
     """(draws, parameters) estimates less truth, SI, of as many virtual campaigns; fewer when interrupted."""
     information, model = job.refiner.information, plan.problem.asked.model
     names, truth = information.names, model.at()
-    planned = campaign_to_measure(plan)
+    planned = campaign_to_measure(job, plan)
     known = information.known / information.scale
     at, out = Point(dict(truth.values), {}), []
     noise = columns = None
@@ -153,9 +154,13 @@ def _beside(problem: LinearProblem, known: Floats, random: np.random.Generator) 
     )
 
 
-def campaign_to_measure(plan: Plan) -> Campaign:
-    """The plan as it is driven, every repeat a stop of its own, read in the world."""
-    planned = campaign_of(plan)
+def campaign_to_measure(job: Job, plan: Plan) -> Campaign:
+    """The plan as it is driven, every repeat a stop of its own, read in the world.
+
+    Of what is uncertain of the load it has what the plan's figures count, the gain that all readings share.
+    """
+    load = LoadUncertainty(gain_sigma=gain_of(job))
+    planned = replace(campaign_of(plan), load_uncertainty=load)
     setups = tuple(replace(setup, placement=Placement()) for setup in planned.setups)
     shift = shift_of(plan.problem.robot, plan.stops, plan.repeats, Manner("random", seed=plan.seed))
     return driven(replace(planned, setups=setups), shift, pairs=False)
@@ -174,7 +179,9 @@ def covariance_of(job: Job, plan: Plan) -> Floats:
     root = np.sqrt(plan.repeats.astype(float))[:, None, None]
     rows = (information.rows(plan.stops) * root).reshape(-1, information.size)
     inverse = np.linalg.pinv(np.concatenate([information.known, rows])) * information.scale[:, None]
-    return np.asarray(inverse @ inverse.T)
+    nominal = plan.problem.asked.model.nominal
+    by_gain = gain_of(job) * np.array([nominal[name] for name in information.names]) if gain_of(job) else 0.0
+    return np.asarray(inverse @ inverse.T + np.multiply.outer(by_gain, by_gain))
 
 
 def _at_use(job: Job, plan: Plan, errors: Floats, chance: float) -> Compared:
