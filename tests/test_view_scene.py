@@ -161,6 +161,8 @@ def test_measured_markers_stand_beside_the_predicted_ones() -> None:
     known = KnownModel("m", MODEL, values)
     read = simulate(MODEL.at(values), plan(scenario, 12, 1, 1, seed=3), seed=1, frames=frames).campaign
     clean = misses(known, read)
+    nobody = subject_of(KnownModel("m", MODEL, {**values, "tool.P1.x": 0.9}), campaign=read)
+    assert any("markers sit elsewhere than is known here" in line for line in described(nobody))
     assert clean.fitted == ("day",)
     assert len(clean) == 36
     assert clean.max_m < 1e-8
@@ -241,6 +243,7 @@ def test_stated_sizes_and_obstacles_are_drawn_as_they_are(tmp_path: Path) -> Non
     assert np.allclose(ball.vertices.min(axis=0), [1.9, 0.9, -0.1], atol=1e-3)
     assert np.allclose(np.ptp(table.vertices, axis=0), [2.0, 1.0, 0.5], atol=1e-9)
     assert "2 obstacles of the cell." in described(subject)
+    assert "drawn by the capsules of its file" in described(subject_of(KnownModel("sized", ArmModel.of(sized), {})))[0]
 
 
 CELL = """format = "stiffarm-cell/1"
@@ -374,10 +377,10 @@ def test_meshes_outside_the_package_are_not_opened(urdf: Path) -> None:
 
 def test_the_meshes_are_drawn_when_there_are_any(urdf: Path) -> None:
     subject: Subject = subject_of(read_model(urdf))
-    assert subject.meshes
+    assert subject.drawn == "meshes"
     assert {part.carrier for part in subject.bent_parts} == {1, 2}
     assert "drawn by the meshes of its URDF" in described(subject)[0]
-    assert not subject_of(read_model("kr270")).meshes
+    assert subject_of(read_model("kr270")).drawn == "rods"
 
 
 def test_without_the_extra_one_message_says_what_to_install(

@@ -106,7 +106,7 @@ def _document(model: str, subject: Subject, url: str) -> dict[str, object]:
         "url": url,
         "model": model,
         "robot": subject.known.robot.name,
-        "drawn": "meshes" if subject.meshes else "rods",
+        "drawn": subject.drawn,
         "poses": 0 if subject.stops is None else len(subject.stops),
         "readings": 0 if missed is None else len(missed),
         "rms[m]": None if missed is None else missed.rms_m,

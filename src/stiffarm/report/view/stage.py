@@ -22,6 +22,8 @@ from stiffarm.robot.placement import Rigid
 Floats = NDArray[np.float64]
 NOWHERE = np.zeros((1, 2, 3))
 """An arrow or line of no length, for a handle that must not be empty."""
+FEW_READINGS = 60
+"""Beyond these, points are drawn smaller."""
 STANDING = (150, 160, 140)
 COLOURS = {"base": DARK, "joint": (104, 112, 126), "link": GREY, "tool": (140, 146, 158), "mesh": GREY}
 
@@ -125,12 +127,13 @@ class Stage:
         missed = self.subject.misses
         if missed is None or not len(missed):
             return
-        style = {"point_size": 1.6 * thin, "point_shape": "circle", "precision": "float32"}
+        size = 1.6 * thin * min(1.0, (FEW_READINGS / len(missed)) ** (1.0 / 3.0))
+        style = {"point_size": size, "point_shape": "circle", "precision": "float32"}
         at = missed.predicted.T.astype(np.float32)
         self.scene.add_point_cloud("/predicted", at, BLUE, **style)
         self.misses = (
             self.scene.add_point_cloud("/measured", at, RED, **style),
-            self.scene.add_line_segments("/apart", np.stack([at, at], axis=1), RED, thickness=0.5 * thin),
+            self.scene.add_line_segments("/apart", np.stack([at, at], axis=1), RED, thickness=0.3 * size),
         )
 
     def show(self, found: Posed, switches: Switches, attachment: Floats | None) -> None:

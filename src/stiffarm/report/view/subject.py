@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +68,8 @@ class Subject:
     misses_magnification: float
     newtons_per_m: float
     """Of force arrows."""
+    pulled: bool
+    """Whether anything pulls anywhere."""
     compliance_scale: float
     """Drawn m per m/N."""
     notes: tuple[str, ...]
@@ -75,9 +78,11 @@ class Subject:
     """What stands around the arm, m, world."""
 
     @property
-    def meshes(self) -> bool:
-        """Whether the arm is drawn by the shapes of its URDF."""
-        return any(part.role == "mesh" for part in self.parts)
+    def drawn(self) -> Literal["meshes", "capsules", "rods"]:
+        """By the shapes of its URDF, by those its file states, or by none but its axes."""
+        if any(part.role == "mesh" for part in self.parts):
+            return "meshes"
+        return "capsules" if self.known.robot.capsules else "rods"
 
 
 def subject_of(
@@ -102,6 +107,7 @@ def subject_of(
     start = _start(known, stops, size, force)
     first = posed(arm, start)
     missed = None if read is None else misses(known, read)
+    pull = _largest_force(stops, first)
     urdf = urdf_shapes(arm)
     warnings = tuple(read.warnings) if read is not None else ()
     return Subject(
@@ -117,7 +123,8 @@ def subject_of(
         missed,
         rounded(size / 8.0, _largest_deflection(arm, stops, first)),
         rounded(size / 12.0, 0.0 if missed is None else missed.max_m),
-        4.0 * _largest_force(stops, first) / size,
+        4.0 * (pull or usual_pull(size)) / size,
+        pull > 0.0,
         _ratio(size / 8.0, 0.0 if first.compliance is None else float(np.linalg.norm(first.compliance, 2))),
         (*_few(urdf.missing), *warnings),
         obstacles,
@@ -159,13 +166,18 @@ def known_point(arm: Arm, name: str, option: str) -> str:
     raise InputError(Problem(what, column=option, allowed=", ".join(known), next_step=step))
 
 
+def usual_pull(size_m: float) -> float:
+    """What pulls on an arm of this reach when nobody says, N."""
+    return SMALL_PULL_N if size_m < SMALL_ARM_M else LARGE_PULL_N
+
+
 def _start(known: KnownModel, stops: Stops | None, size: float, force: Pull | None) -> Asked:
     """The first pose; else the middle of every joint with a downward pull at the tool."""
     if stops is not None:
         return stops.asked(0)
     middle = np.array([0.5 * (low + high) for low, high in _ranges(known, None)])
     learned = known.domain.force[1] if known.domain is not None and known.domain.force is not None else 0.0
-    newtons = learned if learned > 0.0 else SMALL_PULL_N if size < SMALL_ARM_M else LARGE_PULL_N
+    newtons = learned if learned > 0.0 else usual_pull(size)
     down = Pull("tool", np.array([0.0, 0.0, -newtons]), np.zeros(3))
     return Asked(middle, (force or down,))
 
@@ -210,4 +222,4 @@ def _largest_force(stops: Stops | None, first: Posed) -> float:
     forces = [float(np.linalg.norm(arrow.force_world)) for arrow in first.arrows]
     if stops is not None and stops.wrench_world.size:
         forces.append(float(np.linalg.norm(stops.wrench_world[:, :3], axis=1).max()))
-    return max(forces, default=0.0) or 1.0
+    return max(forces, default=0.0)
