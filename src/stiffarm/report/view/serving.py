@@ -53,7 +53,7 @@ class View:
         self.server.gui.configure_theme(show_logo=False, show_share_button=False, control_width="medium")
         self.stage = Stage(self.server, subject)
         self.panel = Panel(self.server, subject, self._moved.set)
-        self.shown: tuple[Wanted, Posed] = self._redraw()
+        self.shown: tuple[Wanted, Posed] = self.redraw()
         self._look()
 
     def _look(self) -> None:
@@ -81,7 +81,8 @@ class View:
         aim = aim + 0.12 * far * to_the_right
         return aim + far * VIEWED_FROM, aim
 
-    def _redraw(self) -> tuple[Wanted, Posed]:
+    def redraw(self) -> tuple[Wanted, Posed]:
+        """Show what the panel asks for now."""
         wanted = self.panel.wanted()
         found = posed(self.subject.arm, wanted.asked)
         with self.server.atomic():
@@ -99,7 +100,7 @@ class View:
             if self._moved.wait(left):
                 self._moved.clear()
                 if not self._over.is_set():
-                    self.shown = self._redraw()
+                    self.shown = self.redraw()
 
     def page(self) -> str:
         """The picture as it stands, as one page that opens anywhere without a network; its sliders stay here."""
