@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -46,6 +46,17 @@ NOT_SEEN = Seen(0, 0)
 Refit = Literal["none", "frame", "tool"]
 
 
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Readings a model was judged on."""
+
+    campaign: Campaign
+    frames: Mapping[str, Rigid]
+    """Setup from world: the model's, or fitted on these readings."""
+    residual: Floats
+    """(6, rows) read minus expected, m and rad."""
+
+
 @dataclass(frozen=True, repr=False)
 class Validation(Shown):
     """Errors of a model on a campaign (SI)."""
@@ -67,6 +78,8 @@ class Validation(Shown):
     iso9283: Iso9283 | None = None
     """None when nothing was repeated."""
     notes: tuple[str, ...] = ()
+    judged: Judged | None = field(default=None, repr=False, compare=False)
+    """The readings themselves and what the model leaves of them."""
 
     def summary(self) -> tuple[str, ...]:
         """Verdict, reasons, size."""
@@ -102,23 +115,27 @@ def validate_model(
         raise InputError(Problem("the campaign has no readings to judge by", file=campaign.name))
     known = point_of(estimate, model)
     fitted = _fitted_numbers(system, known, refit)
-    rest = _rest(system, _placed(system, known, refit))
+    at = _placed(system, known, refit)
+    rest = _rest(system, at)
     errors, setups = _lengths(rest, campaign)
     angles = rest[3:][:, np.isfinite(rest[3:]).all(axis=0) & campaign.kind("pose")]
+    nominal = _nominal_rest(system, campaign, loads)
+    before = np.zeros(0) if nominal is None else _lengths(nominal, campaign)[0]
     found = Validation(
         rows=len(errors),
         rms_m=rms(errors) if len(errors) else None,
         rms_rad=float(np.sqrt(np.mean(np.sum(angles**2, axis=0)))) if angles.size else None,
         max_m=float(errors.max()) if len(errors) else None,
-        nominal_rms_m=_nominal_rms(system, campaign, loads),
+        nominal_rms_m=rms(before) if len(before) else None,
         geometry_rms_m=_geometry_rms(estimate, system, refit),
         refit=refit,
         by_setup={campaign.setups[i].name: rms(errors[setups == i]) for i in np.unique(setups)},
         verdict=Verdict(False, ()),
         configurations=len(np.unique(configurations(campaign))),
         seen=seen_before(estimate.provenance.readings, as_read),
-        iso9283=iso9283(campaign, rest),
+        iso9283=iso9283(campaign, rest, nominal),
         notes=_outside(estimate, campaign),
+        judged=Judged(campaign, at.frames, rest),
     )
     same_files = _fitted_files(estimate, files)
     return replace(found, verdict=_verdict(found, estimate, same_files, len(system), fitted))
@@ -188,8 +205,8 @@ def _placed(system: System, at: Point, refit: Refit) -> Point:
     return solve(system, start, names, lambda rows: rows).at if names else at
 
 
-def _nominal_rms(system: System, campaign: Campaign, loads: LoadsChoice) -> float | None:
-    """The nominal robot with frames and tool fitted on the same rows."""
+def _nominal_rest(system: System, campaign: Campaign, loads: LoadsChoice) -> Floats | None:
+    """(6, rows) of the nominal robot with frames and tool fitted on the same rows; None when these are too few."""
     options = Options(elastic="none", loads=loads, estimator="wls", folds=0)
     asked = ask(system.model.robot, campaign, options)
     names = tuple(name for name in asked.names if name.startswith("tool."))
@@ -202,8 +219,7 @@ def _nominal_rms(system: System, campaign: Campaign, loads: LoadsChoice) -> floa
             at = fit_asked(asked, campaign, options).at
         except InputError:
             return None
-    errors, _ = _lengths(_rest(plain, at), campaign)
-    return rms(errors) if len(errors) else None
+    return _rest(plain, at)
 
 
 def _fitted_files(estimate: Estimate, files: Sequence[str | Path]) -> list[str]:
