@@ -1,14 +1,15 @@
 #!/bin/sh
-# Environments for the packages that bench/peers.py runs beside ours, one each, outside the repository.
+# Environments for the packages that peers.py and plan_peers.py run beside ours, one each, outside the repository.
 #
 #     sh bench/install_peers.sh FOLDER [NAME ...]
 #
-# NAME is one of pin figaroh pybotics robotkinecal rtb (default: all).  PYTHON chooses the interpreter.  A package that
-# cannot be installed is said and left out; bench/peers.py skips what is not there.
+# NAME is one of pin figaroh pybotics robotkinecal rtb pymoo (default: all).  PYTHON chooses the interpreter; pymoo
+# needs the one of the project.  A package that cannot be installed is said and left out; the scripts skip what is not
+# there.
 set -u
 folder=${1:?"say where: sh bench/install_peers.sh FOLDER [NAME ...]"}
 shift
-[ $# -gt 0 ] || set -- pin figaroh pybotics robotkinecal rtb
+[ $# -gt 0 ] || set -- pin figaroh pybotics robotkinecal rtb pymoo
 mkdir -p "$folder"
 for name in "$@"; do
     package=$name

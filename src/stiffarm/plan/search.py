@@ -202,8 +202,8 @@ class Search:
 
 def _different(values: Floats) -> Ints:
     """The first of every run of equal values."""
-    first = np.concatenate([[True], np.abs(np.diff(values)) > 1e-5])
-    return np.flatnonzero(first & np.isfinite(values))
+    values = values[np.isfinite(values)]  # sorted, so those that are not come last
+    return np.flatnonzero(np.concatenate([[True], np.abs(np.diff(values)) > 1e-5])[: len(values)])
 
 
 def weighted_design(search: Search, experiments: int, *, fixed: bool) -> Design:
