@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+import stiffarm
 from stiffarm.cli.main import main
 from stiffarm.compensate.milling import Milling, milled
 from stiffarm.compensate.milling_file import read_milling
@@ -210,6 +211,27 @@ def test_milling_bends_the_path_and_is_corrected(tmp_path: Path, capsys: pytest.
     bare_path = path_of(tmp_path, ARM, JOINTS, "n.path.csv")
     assert main(["compensate", "kr270", str(bare_path), "--milling", str(cutter)]) == 2
     assert "feed[mm/min]" in capsys.readouterr().err
+
+
+def test_calls_take_what_commands_take(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    plain, cutter = path_of(tmp_path, ARM, JOINTS), tmp_path / "a.milling.toml"
+    cutter.write_text(FILE, encoding="utf-8")
+    for options, asked in (
+        (
+            ["--force", "100,0,-1500N", "--force-frame", "tool"],
+            {"force_n": (100.0, 0.0, -1500.0), "force_frame": "tool"},
+        ),
+        (["--milling", str(cutter)], {"milling": cutter}),
+    ):
+        given: dict[str, Any] = dict(asked)
+        rows = rows_of(capsys, "kr270", plain, *options)
+        assert pytest.approx(np.array([*map(bending, rows)])) == stiffarm.predict("kr270", plain, **given).elastic.T
+        assert main(["compensate", "kr270", str(plain), "-o", str(tmp_path / "b.csv"), "-q", *options]) == 0
+        capsys.readouterr()
+        written = np.radians(pl.read_csv(tmp_path / "b.csv").select("^q.*$").to_numpy().T)
+        assert stiffarm.compensate("kr270", plain, **given).path.q == pytest.approx(written, abs=1e-12)
+    with pytest.raises(InputError, match="both say what pulls"):
+        stiffarm.compensate("kr270", plain, force_n=(0.0, 0.0, 1.0), milling=cutter)
 
 
 @pytest.mark.parametrize(

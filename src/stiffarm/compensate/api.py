@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from stiffarm.identify.validation import Refit, Validation
     from stiffarm.measure.campaign import Campaign
     from stiffarm.measure.virtual import VirtualCampaign
+    from stiffarm.robot.arm import Vector3
 
 
 def simulate(
@@ -48,11 +49,12 @@ def simulate(
     shared_rotation_rad: float | None = None,
     outlier_share: float = 0.0,
     loads: LoadsChoice = "model",
+    exact: bool = False,
 ) -> VirtualCampaign:
     """A plan read by an instrument off an arm whose truth is stated; ``.campaign`` has the readings.
 
     ``truth`` is the true arm (default: the robot itself), ``spread`` draws around it: ``"*.compliance=20 %"``.  What
-    was drawn stands in ``.truth``.
+    was drawn stands in ``.truth``.  ``exact``: it bends as a real arm does instead of to first order.
     """
     from stiffarm.measure.truth import Spread, random_truth
     from stiffarm.measure.virtual import simulate as run
@@ -66,18 +68,36 @@ def simulate(
         known.model.at(values), planned, seed=seed,
         frames={setup.name: setup.frame for setup in known.setups}, sigma_m=sigma_m, sigma_rad=sigma_rad,
         shared_translation_m=shared_translation_m, shared_rotation_rad=shared_rotation_rad,
-        outlier_share=outlier_share, loads=loads,
+        outlier_share=outlier_share, loads=loads, exact=exact,
     )  # fmt: skip
     return replace(found, truth=dict(values))
 
 
 def predict(
-    model: ModelLike, plan: TableLike, *, marker: str | None = None, setup: str | None = None, exact: bool = False
+    model: ModelLike,
+    plan: TableLike,
+    *,
+    marker: str | None = None,
+    setup: str | None = None,
+    exact: bool = False,
+    force_n: Vector3 | None = None,
+    torque_nm: Vector3 | None = None,
+    load_point: str | None = None,
+    force_frame: Literal["world", "tool"] = "world",
+    milling: str | Path | None = None,
 ) -> Predicted:
-    """Where the tool is under load at every row of a plan, campaign or path, and how sure that is."""
-    from stiffarm.compensate.predicting import predict_file
+    """Where the tool is under load at every row of a plan, campaign or path, and how sure that is.
 
-    return predict_file(model_of(model), source_of(plan), marker=marker, setup=setup, exact=exact)
+    Where the file states no loads, ``force_n`` and ``torque_nm`` act at ``load_point``, or those of a ``milling`` file.
+    """
+    from stiffarm.compensate.predicting import ask, predict_asked
+    from stiffarm.compensate.pulling import Asking
+
+    known = model_of(model)
+    cutter = None if milling is None else Path(milling)
+    asking = Asking.checked(force_frame, force_n, torque_nm, load_point, cutter)
+    asked = ask(known, source_of(plan), marker=marker, asking=asking)
+    return predict_asked(known, asked, None if setup is None else known.setup(setup), exact=exact)
 
 
 def compensate(
@@ -86,12 +106,21 @@ def compensate(
     *,
     controller: Literal["nominal", "model"] = "nominal",
     free: Sequence[str] = (),
+    force_n: Vector3 | None = None,
+    torque_nm: Vector3 | None = None,
+    load_point: str | None = None,
+    force_frame: Literal["world", "tool"] = "world",
+    milling: str | Path | None = None,
     allow_unusable: bool = False,
     workers: int = 2,
 ) -> Compensation:
-    """Correct a path so that the bent tool goes where it was sent; points that cannot be are refused with a reason."""
+    """Correct a path so that the bent tool goes where it was sent; points that cannot be are refused with a reason.
+
+    Loads that the path does not state as for `predict`.
+    """
     from stiffarm.compensate.compensating import How
     from stiffarm.compensate.compensating import compensate as run
+    from stiffarm.compensate.pulling import Asking
     from stiffarm.compensate.wishing import wish_of
     from stiffarm.errors import InputError, Problem
     from stiffarm.measure.paths import read_path
@@ -106,8 +135,11 @@ def compensate(
                 next_step="Measure more, or say allow_unusable=True",
             )
         )
+    cutter = None if milling is None else Path(milling)
+    asking = Asking.checked(force_frame, force_n, torque_nm, load_point, cutter)
     source = read_path(source_of(path), known.robot)
-    return run(known, source, wish_of(source, known.nominal()), How(controller, tuple(free), workers))
+    wish = wish_of(source, known.nominal()).under(asking, source, known.robot)
+    return run(known, source, wish, How(controller, tuple(free), workers))
 
 
 def validate(
@@ -116,6 +148,7 @@ def validate(
     *,
     refit: Refit = "frame",
     loads: LoadsChoice = "torque",
+    exact: bool = False,
 ) -> Validation:
     """Judge a model on readings it was not fitted to."""
     from stiffarm.identify.known import model_of as effects_of
@@ -127,7 +160,7 @@ def validate(
     folder = model.parent if isinstance(model, Path) else Path(model).parent if isinstance(model, str) else None
     read = campaign_of(campaign, effects_of(estimate, folder).robot)
     files = [one for one in given if isinstance(one, str | Path)]
-    return validate_model(estimate, read, refit=refit, loads=loads, files=files)
+    return validate_model(estimate, read, refit=refit, loads=loads, files=files, exact=exact)
 
 
 def compare(

@@ -18,7 +18,7 @@ from stiffarm.compensate.milling import milled
 from stiffarm.compensate.milling_file import read_milling
 from stiffarm.errors import InputError, Problem, did_you_mean, found_text
 from stiffarm.measure.columns import load_points_of
-from stiffarm.robot.arm import Robot
+from stiffarm.robot.arm import Robot, Vector3
 from stiffarm.units import parse_quantity, units_of
 
 Floats = NDArray[np.float64]
@@ -59,8 +59,8 @@ class Asking:
 
     frame: ForceFrame = "world"
     """Axes of the forces, those of the file or of the option."""
-    force_n: tuple[float, float, float] | None = None
-    torque_nm: tuple[float, float, float] | None = None
+    force_n: Vector3 | None = None
+    torque_nm: Vector3 | None = None
     load_point: str = "tool"
     milling: Path | None = None
 
@@ -78,19 +78,33 @@ class Asking:
         >>> Asking.of(force="0,0,-1.5kN", load_point="hook").force_n
         (0.0, 0.0, -1500.0)
         """
-        found = {
-            "--force": None if force is None else vector(force, "force", "--force"),
-            "--torque": None if torque is None else vector(torque, "torque", "--torque"),
-        }
-        if milling is not None:
-            for option, value in {**found, "--load-point": load_point}.items():
-                if value is not None:
-                    what = f"'{option}' and '--milling' both say what pulls"
-                    step = "Name the load point in the milling file" if option == "--load-point" else None
-                    raise InputError(Problem(what, column=option, allowed="one of the two", next_step=step))
-            if frame != "world":
-                raise InputError(Problem("milling forces follow the path", column="--force-frame", allowed="world"))
-        elif load_point is not None and force is None and torque is None:
+        return cls.checked(
+            frame,
+            None if force is None else vector(force, "force", "--force"),
+            None if torque is None else vector(torque, "torque", "--torque"),
+            load_point,
+            milling,
+        )
+
+    @classmethod
+    def checked(
+        cls,
+        frame: ForceFrame = "world",
+        force_n: Vector3 | None = None,
+        torque_nm: Vector3 | None = None,
+        load_point: str | None = None,
+        milling: Path | None = None,
+    ) -> Asking:
+        """From numbers; `InputError` where two of them say the same, or one says nothing."""
+        given = {"--force": force_n, "--torque": torque_nm, "--load-point": load_point}
+        twice = [option for option, value in given.items() if value is not None]
+        if milling is not None and twice:
+            what = f"'{twice[0]}' and '--milling' both say what pulls"
+            step = "Name the load point in the milling file" if twice[0] == "--load-point" else None
+            raise InputError(Problem(what, column=twice[0], allowed="one of the two", next_step=step))
+        if milling is not None and frame != "world":
+            raise InputError(Problem("milling forces follow the path", column="--force-frame", allowed="world"))
+        if twice == ["--load-point"]:
             raise InputError(
                 Problem(
                     "a load point needs a load",
@@ -99,7 +113,7 @@ class Asking:
                     next_step="The file's own loads name theirs in the column load_point",
                 )
             )
-        return cls(frame, found["--force"], found["--torque"], load_point or "tool", milling)
+        return cls(frame, force_n, torque_nm, load_point or "tool", milling)
 
     def along(self, points: Points, robot: Robot) -> Pulled:
         """The loads of every point; `InputError` for a load that is stated twice or a point that is not there."""
@@ -142,7 +156,7 @@ def _check_point(name: str, robot: Robot, file: str | None) -> None:
         raise InputError(Problem(what, file=file, column=place, allowed=", ".join(known), next_step=step))
 
 
-def vector(text: str, dimension: str, option: str) -> tuple[float, float, float]:
+def vector(text: str, dimension: str, option: str) -> Vector3:
     """Three components with one unit: ``0,0,-1500N`` or ``0,0,-1.5[kN]``, in SI.
 
     >>> vector("0, 10, -2[kN]", "force", "--force")
