@@ -65,6 +65,11 @@ def source_of(given: TableLike) -> Source:
     return given if isinstance(given, FrameFile | str | Path) else FrameFile.of(given)
 
 
+def name_of(source: Source) -> str:
+    """What messages call it."""
+    return source.name if isinstance(source, FrameFile) else str(source)
+
+
 def listed(given: TableLike | Sequence[TableLike]) -> list[TableLike]:
     """One thing or several as a list.
 

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -39,14 +40,21 @@ def plan(
     *,
     tell: Callable[[str], None] = lambda _: None,
     stop: Callable[[], bool] = lambda: False,
+    **asked: Any,
 ) -> Plan:
     """Plan measurements of a robot.
 
-    ``robot`` is an object, a file or a packaged name.  ``tell`` hears of progress; as soon as ``stop`` says yes the
+    ``robot`` is an object, a file or a packaged name; ``asked`` are fields of `stiffarm.PlanOptions`: ``poses=6``,
+    ``force_n=4000.0``, ``test_pose=`` a file or table ...  ``tell`` hears of progress; as soon as ``stop`` says yes the
     best plan so far is answered.  Raises `InputError` when there can be no such plan, saying what stands in the way.
+
+    >>> made = plan("kr270", poses=3, force_n=2600.0, criterion="D", curve=False)
+    >>> bool(made.certificate.bound <= made.value), len(made.predicted_std), made.campaign.markers
+    (True, 6, ('P1', 'P2', 'P3'))
     """
+    options = replace(options or PlanOptions(), **asked)
     with np.errstate(divide="ignore", invalid="ignore"):  # of plans that tell too little, which are worth infinity
-        return _planned(robot, options or PlanOptions(), tell, stop)
+        return _planned(robot, options, tell, stop)
 
 
 def _planned(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
@@ -18,19 +17,21 @@ from stiffarm.identifiability.planned import plan_rows
 from stiffarm.identifiability.question import Wanted
 from stiffarm.identifiability.selection import triangle
 from stiffarm.measure.campaign import Campaign, Isotropic
+from stiffarm.measure.frames import TableLike, name_of, source_of
 from stiffarm.measure.reading import read_plan
 from stiffarm.plan.problem import Floats, Reading
 
 
 def known_before(
-    asked: Wanted, scale: Floats, files: Sequence[str | Path], reading: Reading
+    asked: Wanted, scale: Floats, files: Sequence[TableLike], reading: Reading
 ) -> tuple[Floats, tuple[str, ...]]:
     """(rows, parameters) of priors and campaigns, and warnings."""
     rows, warnings = [_priors(asked, scale)], []
     for file in files:
-        campaign = read_plan(file, asked.model.robot)
+        source = source_of(file)
+        campaign = read_plan(source, asked.model.robot)
         warnings += list(campaign.warnings)
-        rows.append(_measured(asked, scale, campaign, reading, str(file)))
+        rows.append(_measured(asked, scale, campaign, reading, name_of(source)))
     known = np.concatenate(rows)
     return (triangle(known) if len(known) > known.shape[1] else known), tuple(warnings)
 

@@ -6,12 +6,12 @@ When the file states forces and nothing else says what pulls, each candidate kee
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
 from stiffarm.errors import InputError, Problem
 from stiffarm.measure.campaign import Campaign
+from stiffarm.measure.frames import TableLike, name_of, source_of
 from stiffarm.measure.paths import read_plan_or_path
 from stiffarm.plan.problem import Floats, FreeForce
 from stiffarm.robot.arm import Robot
@@ -32,9 +32,11 @@ class Candidates:
     warnings: tuple[str, ...]
 
 
-def read_candidates(path: str | Path, robot: Robot) -> Candidates:
+def read_candidates(given: TableLike, robot: Robot) -> Candidates:
     """Candidates of a file."""
-    found = read_plan_or_path(path, robot)
+    source = source_of(given)
+    path = name_of(source)
+    found = read_plan_or_path(source, robot)
     if isinstance(found, Campaign):
         used = np.unique(found.readings.experiment)
         q: Floats | None = found.experiments.q[:, used]

@@ -200,7 +200,7 @@ def _use(
     if options.criterion != "test":
         return None, None
     markers = reading.markers
-    if isinstance(options.test_pose, str) or (options.test_pose is not None and not isinstance(options.test_pose, Box)):
+    if options.test_pose is not None and not isinstance(options.test_pose, Box):
         poses = read_test_poses(options.test_pose, robot, markers)
     else:
         box = options.test_pose or options.tool_box

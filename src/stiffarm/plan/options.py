@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from stiffarm.identifiability.question import ElasticChoice, GeometryChoice, LinksChoice
+from stiffarm.measure.frames import TableLike
 from stiffarm.plan.criteria import CriterionName
 from stiffarm.plan.problem import ReadKind
 from stiffarm.plan.shift import Manner
@@ -60,9 +61,9 @@ class PlanOptions:
     poses: int | None = None
     """Distinct stops; None: as many as experiments."""
     criterion: CriterionName = "test"
-    test_pose: str | Path | Box | None = None
-    """Where the work is done: a file of poses or a path, or a box of tool points.  None: poses spread over the tool
-    box, or over all the arm reaches."""
+    test_pose: TableLike | Box | None = None
+    """Where the work is done: a file or table of poses or a path, or a box of tool points.  None: poses spread over the
+    tool box, or over all the arm reaches."""
     geometry: GeometryChoice | None = None
     """None: ``full`` without a load, else ``none``."""
     elastic: ElasticChoice | None = None
@@ -103,9 +104,9 @@ class PlanOptions:
     """Largest angle between that direction and the line to the station."""
     min_distance_m: float = 0.0
     """Between the tool points of any two stops."""
-    candidates: str | Path | None = None
+    candidates: TableLike | None = None
     """A file of configurations out of which alone stops are chosen."""
-    add: tuple[str | Path, ...] = ()
+    add: tuple[TableLike, ...] = ()
     """Plans or campaigns that are or will be measured anyway."""
     curve: bool = True
     """Whether plans of fewer poses are made too, to say how many are enough."""

@@ -25,8 +25,14 @@ from numpy.typing import NDArray
 from stiffarm.identifiability.question import Wanted
 from stiffarm.measure.campaign import Instrument, LoadUncertainty, SharedError
 from stiffarm.robot.arm import Robot, Vector3
+from stiffarm.showing import Shown
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    import polars as pl
+
+    from stiffarm.measure.campaign import Campaign
     from stiffarm.plan.verify import Verification
 
 Floats = NDArray[np.float64]
@@ -238,8 +244,8 @@ class Shift:
         return bool(np.isfinite(self.side).any())
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan(Shown):
     """Stops to be measured, how good they are, and how good any could be."""
 
     problem: PlanProblem
@@ -283,3 +289,26 @@ class Plan:
         if not isinstance(self.problem.pull, Cable) or self.stops.aim is None:
             return None
         return np.asarray(self.stops.aim[:, 0])
+
+    @property
+    def campaign(self) -> Campaign:
+        """The plan as a campaign whose readings are still to come."""
+        from stiffarm.plan.plan_file import campaign_of
+
+        return campaign_of(self)
+
+    def summary(self) -> tuple[str, ...]:
+        """In words."""
+        from stiffarm.plan.words import sentences
+
+        return tuple(sentences(self))
+
+    def to_polars(self) -> pl.DataFrame:
+        """The rows of its file."""
+        return self.campaign.to_polars()
+
+    def write(self, path: str | Path) -> None:
+        """Write the plan file, and what is known of the instrument beside it."""
+        from stiffarm.plan.plan_file import write_plan
+
+        write_plan(self, path)

@@ -15,7 +15,6 @@ any direction: the mean of tr over all directions is that over three axes at rig
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from stiffarm.errors import InputError, Problem
 from stiffarm.identifiability.question import Wanted
 from stiffarm.measure.campaign import DEFAULT_MARKER, Campaign
 from stiffarm.measure.columns import markers_of
+from stiffarm.measure.frames import TableLike, name_of, source_of
 from stiffarm.measure.paths import read_path, read_plan_or_path
 from stiffarm.model.arm_model import Arm, ArmModel
 from stiffarm.model.evaluate import sensitivity
@@ -68,14 +68,15 @@ class TestPoses:
         return bool(self.wrench_world.any())
 
 
-def read_test_poses(path: str | Path, robot: Robot, markers: tuple[str, ...]) -> TestPoses:
+def read_test_poses(given: TableLike, robot: Robot, markers: tuple[str, ...]) -> TestPoses:
     """Test poses of a file; rows that name no marker stand for each of ``markers``."""
-    name = Path(path).name
-    if name.endswith((".plan.csv", ".campaign.csv")):
-        found = read_plan_or_path(path, robot)
+    source = source_of(given)
+    path = name_of(source)
+    if path.endswith((".plan.csv", ".campaign.csv")):
+        found = read_plan_or_path(source, robot)
         assert isinstance(found, Campaign), "a plan by its name"
         return _of_campaign(found, markers, str(path))
-    rows = read_path(path, robot)
+    rows = read_path(source, robot)
     known = markers_of(robot)
     named = np.array([rows.markers[m] in known for m in rows.marker.tolist()]) & ("marker" in rows.headers)
     q = rows.q if rows.q is not None else None
