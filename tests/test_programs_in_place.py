@@ -22,7 +22,10 @@ from chains import placed, reference_fk, shift
 from stiffarm.cli.main import main
 from stiffarm.compensate import branches
 from stiffarm.compensate.axes import axes_of
+from stiffarm.compensate.cell import Cell
 from stiffarm.compensate.conventions import frame_of, numbers_of
+from stiffarm.compensate.programs.correcting import read_program
+from stiffarm.compensate.programs.placing import placed as placed_program
 from stiffarm.model.arm_model import ArmModel
 from stiffarm.robot.arm import Controller, Placement, Robot
 from stiffarm.robot.placement import Rigid
@@ -492,3 +495,47 @@ def test_points_out_of_reach_are_refused_by_name(tmp_path: Path, capsys: pytest.
     assert [one["reason"].split(":")[0] for one in document["refused"]] == ["XFAR"]
     assert document["written"] == []
     assert not output.exists()
+
+
+def test_configurations_nobody_watches_are_not_heeded(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """With ConfL and ConfJ off a module's configurations say nothing: the arm stays on the way it is on."""
+    robot = read_robot(arm_file(tmp_path, "irb6700-235"))
+    q = np.deg2rad([[10.0, 20, 10, 30, 50, 20], [12.0, 22, 8, 25, 55, 10]]).T
+    start = ",".join(repr(float(v)) for v in np.degrees(q[:, 0]))
+    pose = [f"{v:.9f}" for v in told(robot, q[:, 1], "abb")]
+    frame = [f"{v:.9f}" for v in numbers_of(rigid(placed(robot.tool.placement)), "abb")]
+    for watch, same in (("", False), ("    ConfL\\Off;\n    ConfJ \\Off;\n", True)):
+        module = f"""MODULE job
+  PERS tooldata t:=[TRUE,[[{",".join(frame[:3])}],[{",".join(frame[3:])}]],[1,[0,0,1],[1,0,0,0],0,0,0]];
+  PROC main()
+{watch}    MoveAbsJ [[{start}],[9E9,9E9,9E9,9E9,9E9,9E9]],v100,fine,t;
+    MoveL [[{",".join(pose[:3])}],[{",".join(pose[3:])}],[0,2,-2,1],[9E9,9E9,9E9,9E9,9E9,9E9]],v100,fine,t;
+  ENDPROC
+ENDMODULE
+"""
+        (tmp_path / "job.mod").write_text(module)
+        text = run(tmp_path, program="job.mod").read_text()
+        # cfx 1 is the wrist turned over: the springs give way alike, so that the way itself is looked at
+        meant = placed_program(read_program(tmp_path / "job.mod"), Cell(), robot, ArmModel.of(robot).at()).source.q
+        assert meant is not None
+        assert (meant[4, 1] > 0.0) == same
+        assert (np.abs(meant[:, 1] - q[:, 1]).max() < 1e-9) == same
+        assert "[0,2,-2,1]" in text
+    capsys.readouterr()
+
+
+def test_a_turn_bit_at_its_bound_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    robot = read_robot(arm_file(tmp_path))
+    q = np.deg2rad([0.0, -75, 95, 0, 40, 0])
+    (tmp_path / "job.src").write_text(f"DEF job()\n$BASE=$NULLFRAME\nPTP {e6pos(robot, q, None, None)}\nEND\n")
+    command = [
+        "compensate",
+        str(tmp_path / "arm.robot.toml"),
+        str(tmp_path / "job.src"),
+        "-o",
+        str(tmp_path / "new.src"),
+    ]
+    assert main([*command, "--force", "0,0,-500N"]) == 0
+    said = capsys.readouterr().err
+    assert "stands at a bound" in said
+    assert "states no tool" in said

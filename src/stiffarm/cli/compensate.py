@@ -78,6 +78,7 @@ def compensate(
     job = _opened(path, known, cell, to, output)
     if output is not None:
         allowed += _accuracy(known, job.writer, allow_absolute_accuracy)
+        job.writer.refuse(output, len(job.source), cell)
     wish = job.wish.under(asking, job.source, known.robot)
     with Progress("points", quiet) as progress:
         found = run(known, job.source, wish, How(controller, tuple(free), workers), progress.tell)

@@ -52,13 +52,18 @@ AXIS_VELOCITY_PERCENT = 10
 def write_krl(path: CorrectedPath, handover: Handover, output: Path) -> Sequence[Path]:
     """Write ``NAME.src`` and ``NAME.dat``."""
     refuse_incomplete(path, str(output))
-    check_name(output, (SUFFIX,), NAME, RESERVED, "a letter, then at most 23 letters, digits or underscores")
-    refuse_more_than(len(path), handover.cell, str(output))
+    check_krl(output, len(path), handover.cell)
     source, points = krl_text(path, handover, output.stem)
     beside = output.with_suffix(".dat")
     replace_file(beside, points.encode("ascii"))
     replace_file(output, source.encode("ascii"))
     return (output, beside)
+
+
+def check_krl(output: Path, points: int, cell: Cell) -> None:
+    """`InputError` for a name or a number of points the controller does not take."""
+    check_name(output, (SUFFIX,), NAME, RESERVED, "a letter, then at most 23 letters, digits or underscores")
+    refuse_more_than(points, cell, str(output))
 
 
 def krl_text(path: CorrectedPath, handover: Handover, name: str) -> tuple[str, str]:

@@ -57,6 +57,13 @@ class Language:
     """Whether a path with refused points may be written: tables can leave cells empty, programs cannot."""
     endings: tuple[str, ...] = ()
     """Of its files, by which the language is known when nobody names it."""
+    check: Callable[[], Callable[[Path, int, Cell], None]] | None = None
+    """Imports what refuses a file's name or a number of points that its controller does not take."""
+
+    def refuse(self, output: Path, points: int, cell: Cell) -> None:
+        """`InputError` for what can be known to be wrong before the work."""
+        if self.check is not None:
+            self.check()(output, points, cell)
 
 
 def _csv() -> Writer:
@@ -71,6 +78,18 @@ def _krl() -> Writer:
     return write_krl
 
 
+def _krl_check() -> Callable[[Path, int, Cell], None]:
+    from stiffarm.compensate.krl import check_krl
+
+    return check_krl
+
+
+def _rapid_check() -> Callable[[Path, int, Cell], None]:
+    from stiffarm.compensate.rapid import check_rapid
+
+    return check_rapid
+
+
 def _rapid() -> Writer:
     from stiffarm.compensate.rapid import write_rapid
 
@@ -79,8 +98,8 @@ def _rapid() -> Writer:
 
 LANGUAGES: tuple[Language, ...] = (
     Language("csv", _csv, partial=True, endings=(".csv",)),
-    Language("krl", _krl, endings=(".src",)),
-    Language("rapid", _rapid, endings=(".mod", ".modx")),
+    Language("krl", _krl, endings=(".src",), check=_krl_check),
+    Language("rapid", _rapid, endings=(".mod", ".modx"), check=_rapid_check),
 )
 """In the order of the help."""
 

@@ -54,10 +54,15 @@ TURNING_DEG_S = 30.0
 def write_rapid(path: CorrectedPath, handover: Handover, output: Path) -> Sequence[Path]:
     """Write ``NAME.mod``."""
     refuse_incomplete(path, str(output))
-    check_name(output, SUFFIXES, NAME, RESERVED, "a letter, then at most 27 letters, digits or underscores")
-    refuse_more_than(len(path), handover.cell, str(output))
+    check_rapid(output, len(path), handover.cell)
     replace_file(output, rapid_text(path, handover, output.stem).encode("ascii"))
     return (output,)
+
+
+def check_rapid(output: Path, points: int, cell: Cell) -> None:
+    """`InputError` for a name or a number of points the controller does not take."""
+    check_name(output, SUFFIXES, NAME, RESERVED, "a letter, then at most 27 letters, digits or underscores")
+    refuse_more_than(points, cell, str(output))
 
 
 def rapid_text(path: CorrectedPath, handover: Handover, name: str) -> str:

@@ -33,7 +33,7 @@ REACHED_M = 1e-7
 REACHED_RAD = 1e-7
 _ENOUGH = 1e-11
 """m: no further step is taken below this error."""
-_MOST_STEPS = 80
+_MOST_STEPS, _FEW_STEPS = 80, 12
 _LONGEST_STEP = 0.6
 """rad, or as much of a stroke as a turn of this size moves the tool."""
 _BRANCH = 0.5
@@ -75,8 +75,8 @@ def inverse_kinematics(
 
 
 def inverse_from(arm: Arm, pose_world: Floats, start: Floats, held: Floats | None = None) -> Inverse:
-    """Joint values near ``start`` (joints, n) for tool poses (6, n); ``held`` as in `inverse_kinematics`."""
-    solver = _Solver(arm, pose_world, held)
+    """Joint values near ``start`` (joints, n) for tool poses (6, n), a few steps from it; ``held`` as above."""
+    solver = _Solver(arm, pose_world, held, _FEW_STEPS)
     q, _ = solver.solve(start, np.arange(start.shape[1]))
     error = solver.error(q, np.arange(q.shape[1]))[0]
     return Inverse(q, np.linalg.norm(error[:3], axis=0), np.linalg.norm(error[3:], axis=0) / solver.length)
@@ -90,6 +90,7 @@ class _Solver:
     pose_world: Floats
     held: Floats | None = None
     """(joints, n) values at which joints stand, NaN for those that may move."""
+    most_steps: int = _MOST_STEPS
 
     @cached_property
     def length(self) -> float:
@@ -159,7 +160,7 @@ class _Solver:
     def _solve(self, q: Floats, index: NDArray[np.int64]) -> tuple[Floats, NDArray[np.bool_]]:
         left = np.arange(len(index))
         arrived = np.zeros(len(index), dtype=bool)
-        for _ in range(_MOST_STEPS):
+        for _ in range(self.most_steps):
             error, jacobian = self.error(q[:, left], index[left])
             norm = np.linalg.norm(error, axis=0)
             arrived[left] = norm < min(REACHED_M, REACHED_RAD * self.length)

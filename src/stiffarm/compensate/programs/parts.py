@@ -170,6 +170,8 @@ class Program:
     """In the order in which the text moves to them."""
     left: tuple[Left, ...] = ()
     warnings: tuple[str, ...] = ()
+    watched: bool = True
+    """Whether the controller heeds the ways its points name; if not it takes the one nearest to the point before."""
 
 
 def arguments(text: str) -> list[tuple[int, str]]:

@@ -79,7 +79,8 @@ def placed(program: Program, cell: Cell, robot: Robot, nominal: Arm) -> Placed:
     bases, tools, warnings = _frames(program, points, cell, robot)
     told = _poses(program, points, bases, tools)
     held = _held(points, axes, len(robot.joints))
-    q, missed, strayed = _Solving(nominal, axes, points, told, held).solve()
+    solving = _Solving(nominal, axes, points, told, held, program.watched)
+    q, missed, strayed = solving.solve()
     if strayed:
         some = ", ".join(points[i].name for i in strayed[:MOST_NAMED])
         more = " and more" if len(strayed) > MOST_NAMED else ""
@@ -208,8 +209,11 @@ def _source(program: Program, points: Sequence[Point], robot: Robot, q: Floats, 
 class _Solving:
     """Joint values of points in turn."""
 
-    def __init__(self, arm: Arm, axes: ControllerAxes, points: Sequence[Point], told: Floats, held: Floats) -> None:
+    def __init__(
+        self, arm: Arm, axes: ControllerAxes, points: Sequence[Point], told: Floats, held: Floats, watched: bool
+    ) -> None:
         self.arm, self.axes, self.points, self.told, self.held = arm, axes, points, told, held
+        self.watched = watched
         self.poses = np.array([point.kind == "pose" for point in points])
         self.missed = np.zeros(len(points))
         self.strayed: list[int] = []
@@ -240,7 +244,7 @@ class _Solving:
         reference = np.zeros(ways.shape[1]) if before is None else before
         far = np.abs(turned - reference).max(axis=1) + np.where(missed > 0.0, 1e3 * (1.0 + missed), 0.0)
         far += np.where(self.inside(turned), 0.0, 100.0)
-        named = _named_way(self.points[i])
+        named = _named_way(self.points[i]) if self.watched or before is None else None
         good = np.flatnonzero((taken == named) & (missed == 0.0))
         if named is not None and not good.size and (missed == 0.0).any():
             self.strayed.append(i)

@@ -3,7 +3,8 @@
 Points are declared (``CONST robtarget p10:=[[x,y,z],[q1,q2,q3,q4],[cf1,cf4,cf6,cfx],[eax ...]];``) or stand in the
 instruction itself.  Their base is the instruction's ``\\WObj`` (user frame, then object frame), their tool its tool;
 both as they are declared in the module, by name otherwise.  What is no list of numbers (Offs, arrays, variables,
-points the module assigns to) is left and named.
+points the module assigns to) is left and named.  Where ``ConfL`` or ``ConfJ`` is switched off the configurations of
+targets are not heeded by the controller, and not here.
 """
 
 from __future__ import annotations
@@ -45,6 +46,7 @@ TOOL_AT: Mapping[str, int] = {
 """Instructions that move to points, and the place of the tool among their arguments."""
 MOVE = re.compile(r"(?<![\w\\.])(?P<word>" + "|".join(TOOL_AT) + r")\b(?=[\s\[\\])", re.IGNORECASE)
 WORK_OBJECT = re.compile(r"\\WObj\s*:=\s*(?P<name>\w+)", re.IGNORECASE)
+UNWATCHED = re.compile(r"\bConf[LJ]\s*\\\s*Off\b", re.IGNORECASE)
 SHIFTED = re.compile(r"\b(?:PDispOn|PDispSet)\b", re.IGNORECASE)
 DEEPEST = 8
 """Lists in lists: targets have two, work objects three."""
@@ -101,7 +103,8 @@ class _Reader:
         if shifted:
             row = self.file.row(shifted.start())
             warnings = (f"row {row} displaces what follows ({shifted[0]}): points are corrected as if it did not",)
-        return Program("rapid", (self.file,), tuple(points), tuple(self.left), warnings)
+        watched = UNWATCHED.search(self.code) is None
+        return Program("rapid", (self.file,), tuple(points), tuple(self.left), warnings, watched)
 
     def declarations(self) -> None:
         """Targets, tools and work objects by small names."""

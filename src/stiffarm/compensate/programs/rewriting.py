@@ -10,6 +10,7 @@ What was allowed against advice is said in a comment after the program's first l
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -22,8 +23,8 @@ from stiffarm.compensate.conventions import numbers_of
 from stiffarm.compensate.corrected import CorrectedPath
 from stiffarm.compensate.handing_over import plain
 from stiffarm.compensate.programs.parts import Number, Point, Program, ProgramFile
-from stiffarm.compensate.programs.placing import Placed
-from stiffarm.errors import InputError, Problem
+from stiffarm.compensate.programs.placing import MOST_NAMED, Placed
+from stiffarm.errors import InputError, Problem, StiffarmWarning
 from stiffarm.measure.writing import replace_file
 from stiffarm.model.arm_model import Arm
 from stiffarm.robot.placement import Rigid, rotation_from_vector
@@ -33,6 +34,7 @@ Edit = tuple[int, int, int, str]
 """File, start, end, what stands there instead."""
 
 MM, DEG, PART = 4, 6, 9
+NEAR_TURN_DEG = 0.001
 HEADS = {
     "krl": re.compile(r"^[^\S\r\n]*(?:GLOBAL\s+)?DEF(?:FCT)?\b[^\r\n]*(?:\r\n|\r|\n)", re.IGNORECASE | re.MULTILINE),
     "rapid": re.compile(r"^[^\S\r\n]*MODULE\b[^\r\n]*(?:\r\n|\r|\n)", re.IGNORECASE | re.MULTILINE),
@@ -54,9 +56,27 @@ def outputs_of(program: Program, output: Path) -> tuple[Path, ...]:
     return tuple(names)
 
 
+def near_a_turn(placed: Placed, path: CorrectedPath) -> tuple[str, ...]:
+    """Points with an axis so near to zero that the controller may read its turn bit either way."""
+    near = []
+    for i, point in enumerate(placed.points):
+        known = [joint for joint in placed.axes.arm if joint is not None]
+        if "T" in point.ways and (np.abs(np.degrees(path.q[known, i])) < NEAR_TURN_DEG).any():
+            near.append(point.name)
+    if not near:
+        return ()
+    some = ", ".join(near[:MOST_NAMED]) + (" and more" if len(near) > MOST_NAMED else "")
+    return (
+        f"T of {some} stands at a bound: an axis within {NEAR_TURN_DEG:g} deg of zero, which a PTP may take for the "
+        "other side and turn right round",
+    )
+
+
 def write_program(placed: Placed, path: CorrectedPath, nominal: Arm, output: Path) -> tuple[Path, ...]:
     """Write the corrected program, every file of it."""
     names = outputs_of(placed.program, output)
+    for sentence in near_a_turn(placed, path):
+        warnings.warn(sentence, StiffarmWarning, stacklevel=2)
     for name, content in zip(names, corrected_files(placed, path, nominal), strict=True):
         replace_file(name, content)
     return names
