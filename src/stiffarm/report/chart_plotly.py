@@ -16,6 +16,8 @@ from stiffarm.report.palette import RISING, Role
 from stiffarm.report.scale import Scale, number
 
 Json = dict[str, Any]
+LOW = 160.0
+"""Height below which a scale of colours has few numbers."""
 _SYMBOLS = {"circle": "circle", "square": "square", "triangle": "triangle-up", "diamond": "diamond"}
 
 
@@ -59,7 +61,7 @@ def colour_bar(colours: ColourScale) -> Json:
     else:
         ends = (colours.low, colours.high)
         stops = [[i / (len(RISING) - 1), colour] for i, colour in enumerate(RISING)]
-    bar = {"title": {"text": said(colours.title), "side": "right"}, "thickness": 12, "outlinewidth": 0}
+    bar: Json = {"title": {"text": said(colours.title), "side": "right"}, "thickness": 12, "outlinewidth": 0}
     return {"colorscale": stops, "cmin": ends[0], "cmax": ends[1], "colorbar": bar}
 
 
@@ -163,6 +165,8 @@ def _band(mark: Band) -> list[Json]:
 def _heat(mark: Heat, chart: Chart, cells: bool) -> Json:
     assert chart.colours is not None, "a heat map needs its colours"
     look = colour_bar(chart.colours)
+    if chart.height < LOW:
+        look["colorbar"]["nticks"] = 3
     bar = {"zmin": look["cmin"], "zmax": look["cmax"], "colorscale": look["colorscale"], "colorbar": look["colorbar"]}
     found: Json = {"type": "heatmap", "z": [finite(row) for row in mark.values], **bar}
     if cells and chart.x.names:

@@ -163,7 +163,7 @@ def _points(drawing: Drawing, mark: Points, chart: Chart, frame: Frame) -> None:
         _crowd(drawing, mark, colours, frame)
     for i, (a, b) in enumerate(zip(mark.x, mark.y, strict=True)):
         ringed = bool(mark.ringed) and mark.ringed[i]
-        if not math.isfinite(a + b) or not (told or ringed):
+        if not math.isfinite(a + b) or not (told or ringed) or _beyond(chart, frame, a):
             continue
         paint: Role | str = mark.colour
         if mark.values and colours is not None:
@@ -171,6 +171,12 @@ def _points(drawing: Drawing, mark: Points, chart: Chart, frame: Frame) -> None:
         title = mark.texts[i] if mark.texts else ""
         edge = bool(mark.values)
         drawing.dot(frame.x(a), frame.y(b), mark.shape, paint, title, ringed=ringed, edge=edge)
+
+
+def _beyond(chart: Chart, frame: Frame, x: float) -> bool:
+    """Whether a point lies outside ends that were stated for the axis."""
+    stated = chart.x.low is not None and chart.x.high is not None
+    return stated and not frame.x.low <= x <= frame.x.high
 
 
 def _crowd(drawing: Drawing, mark: Points, colours: ColourScale | None, frame: Frame) -> None:

@@ -94,9 +94,7 @@ def _left(shown: ShownArm) -> Section:
     size = None if estimate.remains is None else size_figure(estimate.remains, suspects_of(estimate))
     figures: tuple[Figure, ...] = () if size is None else (size,)
     facts = Facts(tuple(fit_rows(estimate)), "How the fit went")
-    shared = shared_rows(estimate)
-    beside = (facts, *((Facts(tuple(shared), "How readings scatter, and what they share"),) if shared else ()))
-    parts: list[Part] = [Beside((*figures, *beside, *pattern_figures(shown)))]
+    parts: list[Part] = [Beside((*figures, facts, *pattern_figures(shown)))]
     if estimate.outliers:
         rows = tuple((o.experiment, o.marker, o.evidence, o.action) for o in estimate.outliers[:MOST_OUTLIERS])
         heads = ("experiment", "marker", "evidence", "what was done")
@@ -142,7 +140,8 @@ def _learned(estimate: Estimate, robot: Robot) -> Section | None:
 
 
 def _held(estimate: Estimate) -> Section:
-    parts: list[Part] = []
+    shared = shared_rows(estimate)
+    parts: list[Part] = [Facts(tuple(shared), "How readings scatter, and what they share")] if shared else []
     rows = held(estimate)
     if rows:
         parts.append(Table("Held at the robot file's value", ("parameters", "why"), rows, code=frozenset({0})))
@@ -151,7 +150,7 @@ def _held(estimate: Estimate) -> Section:
     if together := merged(estimate):
         heads = ("fitted", "stands for these as well")
         parts.append(Table("Merged: told only together", heads, together, code=frozenset({0, 1})))
-    return Section("held", "What was held or merged, and why", tuple(parts), "Held")
+    return Section("held", "What was shared, held or merged, and why", tuple(parts), "Held")
 
 
 def _tables(estimate: Estimate) -> Section:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,6 +19,8 @@ Floats = NDArray[np.float64]
 ELASTIC = "Compliances"
 MOST_ROWS = 60
 """Parameters of one unit drawn; the table has all."""
+FAR = 100.0
+"""Times the median size beyond which a number is not what an axis is made for; an arrow points to it."""
 MOST_PAIRS = 12
 """Pairs that are named."""
 MOST_CORRELATED = 60
@@ -103,8 +106,10 @@ class _Row:
 
 
 def _ends(rows: Sequence[_Row], marks: Sequence[float]) -> tuple[float, float]:
-    """Ends of the axis: what is hardly told must not flatten the rest."""
+    """Ends of the axis: what is hardly told, or far beyond all others, must not flatten the rest."""
     told = [row for row in rows if row.p.kind != "negligible"] or rows
+    usual = FAR * statistics.median(abs(row.value) for row in told)
+    told = [row for row in told if abs(row.value) <= usual] or told
     low, high = min([row.low for row in told] + list(marks)), max([row.high for row in told] + list(marks))
     margin = 0.04 * (high - low or 1.0)
     return low - margin, high + margin

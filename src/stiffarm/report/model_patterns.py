@@ -25,6 +25,7 @@ MOST_ROWS = 8
 """Markers in the map of residuals."""
 MOST_COVERED = 0.98
 BEYOND_CHANCE = 0.01
+LEAST_MM = 5e-5
 MOST_TOLD = 150
 """Configurations of which each point says its name."""
 MOST_DRAWN = 250
@@ -108,13 +109,18 @@ def map_figure(residuals: Residuals) -> Figure:
     rms[known] = np.sqrt(np.nanmean(cells[known] ** 2, axis=1))
     k = int(np.nanargmax(np.abs(mean)))
     reading = "A stripe down is a configuration that does not fit, a stripe across a marker or an axis that is off. "
-    reading += f"The largest mean is {mean[k]:+.3g} mm, of {names[k]} (world axes, read less expected)."
+    reading += f"The largest mean is {_signed(mean[k])} mm, of {names[k]} (world axes, read less expected)."
     if len(everyone) > len(markers):
         reading += f" {len(markers)} of {len(everyone)} markers are shown."
-    rows = tuple((n, f"{m:+.3g}", f"{r:.3g}") for n, m, r in zip(names, mean, rms, strict=True) if np.isfinite(m))
+    rows = tuple((n, _signed(m), f"{r:.3g}") for n, m, r in zip(names, mean, rms, strict=True) if np.isfinite(m))
     heads = ("marker and axis", "mean, mm", "root mean square, mm")
     table = Table("Residuals by marker and axis", heads, rows, frozenset({1, 2}), frozenset({0}))
     return Figure("residual-map", "Residuals by configuration, marker and axis", reading, (chart,), table, wide=True)
+
+
+def _signed(value: float) -> str:
+    """A mean in mm to a tenth of a micrometre at best."""
+    return f"{value:+.3g}" if abs(value) >= LEAST_MM else "0.0000"
 
 
 def joint_figure(shown: ShownArm, residuals: Residuals) -> Figure | None:
