@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import sys
 from pathlib import Path
 
@@ -70,3 +72,15 @@ def test_a_link_to_an_input_is_that_input(folder: Path) -> None:
     Path("link.csv").symlink_to(READ[1])
     with pytest.raises(InputError, match="would be overwritten"):
         check_outputs({"output": Path("link.csv")}, READ)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_or_a_device_is_written_into_and_stays(folder: Path) -> None:
+    os.mkfifo("pipe")
+    end = os.open("pipe", os.O_RDWR)  # holds the pipe open, so that writing does not wait
+    try:
+        assert main(["robot", "show", READ[0], "-o", "pipe"]) == 0
+        assert b"KR 270" in os.read(end, 65536)
+    finally:
+        os.close(end)
+    assert stat.S_ISFIFO(Path("pipe").stat().st_mode)

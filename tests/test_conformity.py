@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import stiffarm
 from budget_scenarios import NONE, Scenario, calibrated, plan
 from stiffarm.cli.main import main
 from stiffarm.compensate.asked import Asked, read_asked
@@ -255,3 +256,11 @@ def test_what_does_not_fit_together_is_refused(
     err = capsys.readouterr().err
     assert said in err
     assert "Traceback" not in err
+
+
+def test_the_function_answers_as_the_command_does(tmp_path: Path) -> None:
+    estimate, values, frames = calibrated(GEARS, 1)
+    path(tmp_path, 20)
+    found = stiffarm.conforms(estimate, unseen(GEARS, 1, 10, values, frames), tmp_path / "job.path.csv", 5e-3, seed=4)
+    assert found.conforms
+    assert "5 mm over the path is kept" in repr(found)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import stiffarm
 from browser import open_page
 from stiffarm.cli.main import main
 
@@ -155,3 +156,21 @@ def test_the_page_is_whole_at_every_width_light_and_dark(capsys: Output, folder:
             assert ("best" in words) == (name != "one")
             assert "Stiffest: " in words
             assert "<script" not in (folder / f"{name}.html").read_text(encoding="utf-8")
+
+
+def test_the_functions_answer_as_the_command_does(capsys: Output, folder: Path) -> None:
+    told = asked(capsys, "kr270", "--over", REGION, "--force", "1.5kN")
+    found = stiffarm.map("kr270", REGION, force_n=1500.0)
+    np.testing.assert_array_equal(found.to_polars()["deflection[m]"], told["deflection[m]"])
+    assert "12 of 12 places reached" in repr(found)
+    assert found.best is not None
+    assert f"{1e6 * found.deflection[found.best]:.4g} um" in repr(found)
+    given = stiffarm.map("kr270", "x=1.7,y=0.3,z=1[m]", force_n=(0, 300, -400))
+    np.testing.assert_allclose(given.force_world[:, 0], [0.0, 300.0, -400.0])
+    path = part(folder / "job.path.csv")
+    placed = stiffarm.place("kr270", path, "x=1.5..1.9/3[m]")
+    told = asked(capsys, "kr270", "--part", str(path), "--over", "x=1.5..1.9/3[m]")
+    np.testing.assert_array_equal(placed.to_polars()["rms[m]"], told["rms[m]"])
+    assert "best: shifted by" in repr(placed)
+    with pytest.raises(stiffarm.InputError, match="no force"):
+        stiffarm.map("kr270", REGION, force_n=(1.0, 2.0))

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from stiffarm.compensate.inverting import Wished
 from stiffarm.compensate.model_file import KnownModel, read_model
-from stiffarm.compensate.placing import Part, as_it_stands, place_part, placed_path
+from stiffarm.compensate.placed import placed_path
+from stiffarm.compensate.placing import Part, as_it_stands, place_part
 from stiffarm.compensate.region import Region, read_region
 from stiffarm.compensate.stiffness_map import STIFF, UNREACHED, Pull
 from stiffarm.errors import InputError

@@ -14,6 +14,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from stiffarm.compensate.api import budget, compare, compensate, predict, simulate, validate
     from stiffarm.compensate.given import table
+    from stiffarm.compensate.map_api import conforms, map, place
     from stiffarm.compensate.model_file import read_model
     from stiffarm.errors import InputError
     from stiffarm.identifiability.api import assess
@@ -39,7 +40,10 @@ _HOME = {
     "budget": "stiffarm.compensate.api",
     "compare": "stiffarm.compensate.api",
     "compensate": "stiffarm.compensate.api",
+    "conforms": "stiffarm.compensate.map_api",
     "identify": "stiffarm.identify.api",
+    "map": "stiffarm.compensate.map_api",
+    "place": "stiffarm.compensate.map_api",
     "plan": "stiffarm.plan.api",
     "predict": "stiffarm.compensate.api",
     "read_campaigns": "stiffarm.measure.merging",
@@ -65,7 +69,10 @@ __all__ = [
     "budget",
     "compare",
     "compensate",
+    "conforms",
     "identify",
+    "map",
+    "place",
     "plan",
     "predict",
     "read_campaigns",

@@ -177,7 +177,8 @@ def _place(
 ) -> Answer:  # fmt: skip
     from stiffarm.cli.map_answers import part_answer
     from stiffarm.cli.progress import Progress
-    from stiffarm.compensate.placing import as_it_stands, place_part, placed_path
+    from stiffarm.compensate.placed import placed_path
+    from stiffarm.compensate.placing import as_it_stands, place_part
     from stiffarm.compensate.region import read_region
 
     if over is None:

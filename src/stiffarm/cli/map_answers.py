@@ -11,7 +11,8 @@ import numpy as np
 from stiffarm.cli.common import WIDTH
 from stiffarm.compensate.map_rows import map_columns, map_document, placement_columns, placement_document
 from stiffarm.compensate.model_file import KnownModel
-from stiffarm.compensate.placing import PlacedPath, Placements
+from stiffarm.compensate.placed import PlacedPath
+from stiffarm.compensate.placing import Placements
 from stiffarm.compensate.stiffness_map import SINGULAR, STIFF, UNREACHED, DeflectionMap
 from stiffarm.measure.writing import Cells
 from stiffarm.report.map_figures import Drawn, place_cells

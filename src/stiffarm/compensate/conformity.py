@@ -45,6 +45,7 @@ from stiffarm.measure.observe import Observer
 from stiffarm.model.evaluate import sensitivity
 from stiffarm.model.kernel import cross
 from stiffarm.robot.placement import Rigid
+from stiffarm.showing import Shown
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -80,8 +81,8 @@ class Scatter:
         return float(np.interp(share, np.cumsum(self.weight), self.lack_m))
 
 
-@dataclass(frozen=True, eq=False)
-class Conformity:
+@dataclass(frozen=True, eq=False, repr=False)
+class Conformity(Shown):
     """The verdict on a path."""
 
     limit_m: float
@@ -113,6 +114,10 @@ class Conformity:
     def guard_m(self) -> float:
         """w, the guard band."""
         return self.kept_m - self.expected_m
+
+    def summary(self) -> tuple[str, ...]:
+        """The verdict and what was left out."""
+        return (self.sentence(), *self.notes)
 
     def sentence(self) -> str:
         """The verdict in words."""

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from stiffarm.compensate.model_file import KnownModel
-from stiffarm.compensate.placing import PlacedPath, Placements
+from stiffarm.compensate.placed import PlacedPath
+from stiffarm.compensate.placing import Placements
 from stiffarm.compensate.region import PLACES, TURN, Region
 from stiffarm.compensate.stiffness_map import STATUS, STIFF, DeflectionMap
 from stiffarm.measure.writing import Cells

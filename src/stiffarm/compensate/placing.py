@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,15 +35,16 @@ from stiffarm.compensate.stiffness_map import (
     require_elastic,
     worst_direction,
 )
-from stiffarm.errors import InputError, Problem
-from stiffarm.model.arm_model import Arm
-from stiffarm.model.equilibrium import equilibrium
-from stiffarm.model.evaluate import predict, sensitivity
+from stiffarm.model.evaluate import predict
 from stiffarm.model.kernel import chunks
 from stiffarm.model.loads import Load, State
 from stiffarm.model.postures import Search, postures
 from stiffarm.model.rotations import matrix_of
-from stiffarm.model.statics import predict_exact
+from stiffarm.robot.arm import Robot
+from stiffarm.showing import Shown
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -102,12 +103,13 @@ class Part:
         return bool(self.wrench_world.any())
 
 
-@dataclass(frozen=True, eq=False)
-class Placements:
+@dataclass(frozen=True, eq=False, repr=False)
+class Placements(Shown):
     """Deflection over the path at every place of its part; NaN where it cannot be reached."""
 
     region: Region
     part: Part
+    robot: Robot
     judged: Judged
     position_world: Floats
     """(3, n) m, places of the part's middle."""
@@ -138,24 +140,26 @@ class Placements:
         value = np.where(self.status == STIFF, self.value, np.nan)
         return int(np.nanargmin(value)) if np.isfinite(value).any() else None
 
+    def summary(self) -> tuple[str, ...]:
+        """How much is reached, and the best placement."""
+        said = [f"{int((self.status == STIFF).sum())} of {len(self.region)} placements reached"]
+        if (best := self.best) is not None:
+            x, y, z = (f"{1e3 * v:.4g}" for v in self.shift[:, best])
+            said.append(f"best: shifted by ({x}, {y}, {z}) mm, {1e6 * float(self.value[best]):.4g} um {self.judged}")
+        return (*said, *self.notes)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row for every placement."""
+        import polars as pl
+
+        from stiffarm.compensate.map_rows import placement_columns
+
+        return pl.DataFrame(placement_columns(self, self.robot)).with_columns(pl.selectors.float().fill_nan(None))
+
     @property
     def shift(self) -> Floats:
         """(3, n) m by which the part moves from where it stands now."""
         return self.position_world - self.part.middle[:, None]
-
-
-@dataclass(frozen=True, eq=False)
-class PlacedPath:
-    """The path at one placement."""
-
-    q: Floats
-    """(joints, k)"""
-    deflection: Floats
-    """(k,) m, to first order."""
-    exact: Floats
-    """(k,) m, loaded minus unloaded at exact equilibrium, weights there; NaN where there is none."""
-    sigma_rms: float | None
-    """m, standard deviation of the root mean square; None when the model knows no covariance."""
 
 
 def place_part(
@@ -174,7 +178,7 @@ def place_part(
     if not part.pulled and pull is None:
         pull = Pull()
     model.arm().chain.point(part.seen, of="marker")
-    work = _Placing(model, part, _at_rest(region, part), pull, free, standing or {}, judged)
+    work = Placing(model, part, at_rest(region, part), pull, free, standing or {}, judged)
     done = 0
     n = len(region)
     for rows in chunks(n, max(1, ROWS_CHUNK // work.choices.alternatives)):
@@ -187,16 +191,16 @@ def place_part(
 
 def as_it_stands(part: Part) -> Region:
     """The region of one place: where the file has the part."""
-    return _at_rest(Region(()), part)
+    return at_rest(Region(()), part)
 
 
-def _at_rest(region: Region, part: Part) -> Region:
+def at_rest(region: Region, part: Part) -> Region:
     """The region with the places it does not name: where the part stands."""
     own = [GridAxis(name, part.middle[i : i + 1]) for i, name in enumerate(PLACES) if name not in region.names]
     return Region((*region.axes, *own), region.pointing)
 
 
-class _Placing:
+class Placing:
     """Placements, worked out chunk by chunk."""
 
     def __init__(
@@ -298,75 +302,9 @@ class _Placing:
         if self.part.whole > len(self.part):
             notes.append(f"{len(self.part)} of the path's {self.part.whole} points were looked at in every placement")
         return Placements(
-            self.region, self.part, self.judged, self.region.position(), self.turn, self.rms, self.worst, self.status,
-            self.failed, self.start, self.postures, tuple(notes),
+            self.region, self.part, self.model.robot, self.judged, self.region.position(), self.turn, self.rms,
+            self.worst, self.status, self.failed, self.start, self.postures, tuple(notes),
         )  # fmt: skip
 
 
-def placed_path(
-    model: KnownModel,
-    placements: Placements,
-    index: int,
-    pull: Pull | None = None,
-    *,
-    free: tuple[str, ...] = (),
-    standing: dict[str, float] | None = None,
-) -> PlacedPath:
-    """The path at one placement that was reached: posture, deflection, its exact value and its uncertainty."""
-    if not np.isfinite(placements.start[:, index]).all():
-        raise InputError(Problem(f"the part is not reached at placement {index + 1}"))
-    part, region = placements.part, _at_rest(placements.region, placements.part)
-    if not part.pulled and pull is None:
-        pull = Pull()
-    one = Region(
-        tuple(GridAxis(axis.name, region.column(axis.name)[index : index + 1]) for axis in region.axes), region.pointing
-    )
-    work = _Placing(model, part, one, pull, free, standing or {}, placements.judged)
-    found, start, path, _ = work.follow(np.array([0]))
-    nearest = int(np.argmin(np.abs(start - placements.start[:, index : index + 1]).max(axis=0)))
-    q = np.stack([points[:, nearest] for points in path], axis=1)
-    del found
-    whose = np.zeros(1, dtype=np.int64)
-    loads = [work.forces(q[:, i : i + 1], whose, i) for i in range(len(part))]
-    together = tuple(
-        Load(
-            same[0].point,
-            np.concatenate([load.force_world for load in same], axis=1),
-            None if same[0].torque_world is None else np.concatenate([_torque(load) for load in same], axis=1),
-        )
-        for same in zip(*loads, strict=True)
-    )
-    seen = part.seen
-    state = State(np.ascontiguousarray(q), together)
-    deflection = predict(work.arm, state, seen).deflection
-    return PlacedPath(
-        q, np.linalg.norm(deflection, axis=0), _exactly(work.arm, state, seen), _sigma(model, state, seen, deflection)
-    )
-
-
-def _torque(load: Load) -> Floats:
-    return np.zeros_like(load.force_world) if load.torque_world is None else load.torque_world
-
-
-def _exactly(arm: Arm, state: State, seen: str) -> Floats:
-    """(k,) m, loaded minus unloaded at equilibrium."""
-    weights = arm.weights()
-    ends = []
-    for loads in ((*state.loads, *weights), weights):
-        at = State(state.q, loads)
-        ends.append(predict_exact(arm, at, seen, found=equilibrium(arm, at)).position)
-    return np.asarray(np.linalg.norm(ends[0] - ends[1], axis=0))
-
-
-def _sigma(model: KnownModel, state: State, seen: str, moved: Floats) -> float | None:
-    """m, standard deviation of rms = sqrt(mean |u|^2): its derivatives are sum u . du/dv / (k rms)."""
-    names = model.covariance_names
-    if not names:
-        return None
-    columns = sensitivity(model.arm(), state, seen, names, deflection=True)[1]
-    rms = float(np.sqrt(np.mean(np.sum(moved**2, axis=0))))
-    slope = np.einsum("pcn,cn->p", columns, moved) / (moved.shape[1] * max(rms, 1e-300))
-    return float(np.sqrt(max(slope @ model.covariance @ slope, 0.0)))
-
-
-__all__ = ["Part", "PlacedPath", "Placements", "as_it_stands", "place_part", "placed_path"]
+__all__ = ["Part", "Placements", "Placing", "as_it_stands", "at_rest", "place_part"]

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,11 @@ from stiffarm.model.evaluate import sensitivity
 from stiffarm.model.kernel import chunks, frames, world_vectors
 from stiffarm.model.loads import Load, State
 from stiffarm.model.postures import Postures, postures
+from stiffarm.robot.arm import Robot
+from stiffarm.showing import Shown
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -62,12 +67,13 @@ class Pull:
     """The point whose motion is mapped."""
 
 
-@dataclass(frozen=True, eq=False)
-class DeflectionMap:
+@dataclass(frozen=True, eq=False, repr=False)
+class DeflectionMap(Shown):
     """Deflection at every place of a region; NaN where there is none."""
 
     region: Region
     pull: Pull
+    robot: Robot
     q: Floats
     """(joints, n) the posture taken."""
     status: Ints
@@ -96,6 +102,24 @@ class DeflectionMap:
         """(n,) N/m, force over deflection."""
         with np.errstate(divide="ignore"):
             return np.asarray(self.pull.force_n / self.deflection)
+
+    def summary(self) -> tuple[str, ...]:
+        """How much is reached, the least and the largest deflection."""
+        reached = int((self.status == STIFF).sum())
+        said = [f"{reached} of {len(self.region)} places reached"]
+        for word, index in (("stiffest", self.best), ("softest", self.worst)):
+            if index is not None:
+                where = ", ".join(f"{name} {self.region.column(name)[index]:.4g}" for name in self.region.names)
+                said.append(f"{word}: {1e6 * float(self.deflection[index]):.4g} um at {where}")
+        return (*said, *self.notes)
+
+    def to_polars(self) -> pl.DataFrame:
+        """One row for every place."""
+        import polars as pl
+
+        from stiffarm.compensate.map_rows import map_columns
+
+        return pl.DataFrame(map_columns(self, self.robot)).with_columns(pl.selectors.float().fill_nan(None))
 
     def grid(self, values: Floats) -> Floats:
         """Values (n,) in the shape of the region."""
@@ -142,7 +166,7 @@ def deflection_map(
         if progress is not None:
             progress(done, len(region))
     return DeflectionMap(
-        region, pull, found.q, found.status, found.compliance, found.force, found.moved, found.sigma,
+        region, pull, model.robot, found.q, found.status, found.compliance, found.force, found.moved, found.sigma,
         found.spread, found.postures, ask.notes(found),
     )  # fmt: skip
 

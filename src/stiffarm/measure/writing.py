@@ -68,10 +68,16 @@ def write_frame(path: str | Path, frame: pl.DataFrame) -> None:
 
 
 def replace_file(path: str | Path, content: bytes) -> None:
-    """Write a file under a temporary name and move it into place."""
+    """Write a file under a temporary name and move it into place; into a pipe or a device as it is.
+
+    A device must not be moved away: as root, an answer sent to the null device would take its place.
+    """
     target = Path(path)
     temporary: str | None = None
     try:
+        if target.exists() and not target.is_file() and not target.is_dir():
+            target.write_bytes(content)
+            return
         handle, temporary = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
         with os.fdopen(handle, "wb") as file:
             file.write(content)
