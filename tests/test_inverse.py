@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from stiffarm.model import inverse
 from stiffarm.model.arm_model import Arm, ArmModel
 from stiffarm.model.evaluate import predict
 from stiffarm.model.inverse import inverse_kinematics
@@ -90,3 +91,11 @@ def test_same_poses_same_answer() -> None:
     wanted = poses(arm, smooth_path(arm, 20))
     assert np.array_equal(inverse_kinematics(arm, wanted).q, inverse_kinematics(arm, wanted).q)
     assert np.allclose(matrix_of(wanted[3:]), matrix_of(poses(arm, inverse_kinematics(arm, wanted).q)[3:]), atol=1e-7)
+
+
+def test_steps_of_many_poses_are_those_of_few() -> None:
+    random = np.random.default_rng(5)
+    jacobian, error = random.normal(size=(300, 6, 7)), random.normal(size=(6, 300))
+    damping = 10.0 ** random.uniform(-12.0, 0.0, 300)
+    few, many = inverse._few_steps(jacobian, error, damping), inverse._many_steps(jacobian, error, damping)
+    assert np.abs(many - few).max() < 1e-9 * np.abs(few).max()
