@@ -320,3 +320,17 @@ def test_arms_with_more_axes_than_a_controller_has_are_refused(tmp_path: Path) -
     assert language_of(None, tmp_path / "x.src").name == "krl"
     assert write_krl.__module__.endswith("krl")
     assert Handover.__dataclass_fields__["corrected_twice"].default is False
+
+
+def test_a_path_of_poses_becomes_poses_and_an_arm_without_ways_has_none(tmp_path: Path) -> None:
+    file = home_file(tmp_path, read_robot("ur5"))
+    path = tmp_path / "a.path.csv"
+    path.write_text("x[mm],y[mm],z[mm],rx[rad],ry[rad],rz[rad]\n-400,-300,250,0.1,3.0,0.2\n-420,-300,260,0.1,3.0,0.2\n")
+    output = corrected(tmp_path, file, path, to="src")
+    points = krl_points(output)
+    assert set(points) == {"XP0", "XP1", "XP2"}
+    assert "S" not in points["XP1"]
+    assert [points["XP1"][key] for key in "XYZ"] == pytest.approx([-400, -300, 250], abs=1e-4)
+    module = corrected(tmp_path, file, path, to="mod").read_text()
+    assert "ConfL\\Off;" in module
+    assert ",[0,0,0,0],[9E9" in module

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,6 +27,7 @@ from stiffarm.compensate.cell import Cell
 from stiffarm.compensate.conventions import frame_of, numbers_of
 from stiffarm.compensate.programs.correcting import read_program
 from stiffarm.compensate.programs.placing import placed as placed_program
+from stiffarm.errors import InputError
 from stiffarm.model.arm_model import ArmModel
 from stiffarm.robot.arm import Controller, Placement, Robot
 from stiffarm.robot.placement import Rigid
@@ -539,3 +541,25 @@ def test_a_turn_bit_at_its_bound_is_said(tmp_path: Path, capsys: pytest.CaptureF
     said = capsys.readouterr().err
     assert "stands at a bound" in said
     assert "states no tool" in said
+
+
+PARTS = """
+DEF job()|PTP|LIN |CIRC|XP1|{|}|[|]|X 1e999|X 1.0,Y 2,Z 3,A 4,B 5,C 6|A1 0|S 1e999|,|=|:=|;|!|"|$BASE=|$TOOL={
+|FDAT_ACT=FP1|FP1={TOOL_NO 1e999,BASE_NO 3}|BAS(#BASE,2)|MODULE m|CONST robtarget p:=|MoveL p,v1,z1,t\\WObj:=w;
+|MoveC |PERS tooldata t:=[TRUE,[[1,2,3],[0,0,0,0]],|[[1,2,3],[1,0,0,0],[0,0,0,0],[9E9,9E9,9E9,9E9,9E9,9E9]]
+|DECL E6POS XP1={|\xe4|PERS wobjdata w:=[FALSE,TRUE,"",|PTP {A1 1,A2 -70,A3 90,A4 1,A5 30,A6 0}
+|MoveAbsJ [[0,0,0,0,30,0],[9E9,9E9]],v1,fine,t;
+"""
+WORDS = st.sampled_from(PARTS.split("|"))
+
+
+@given(st.lists(WORDS, max_size=30).map(" ".join), st.sampled_from(["src", "mod"]))
+@settings(max_examples=150, deadline=None)
+def test_no_text_confuses_the_readers(tmp_path_factory: pytest.TempPathFactory, text: str, ending: str) -> None:
+    """Whatever stands in a file: it is read, or refused in words."""
+    path = tmp_path_factory.getbasetemp() / f"any.{ending}"
+    path.write_bytes(text.encode())
+    program = read_program(path)
+    with suppress(InputError):
+        placed_program(program, Cell(), ROBOT, ArmModel.of(ROBOT).at())
+    assert program.files[0].text.encode("latin-1") == text.encode()

@@ -20,7 +20,6 @@ from pathlib import Path
 
 from stiffarm.compensate.conventions import frame_of
 from stiffarm.compensate.programs.parts import (
-    NUMBER,
     UNSTATED,
     WORLD,
     FrameUse,
@@ -31,6 +30,7 @@ from stiffarm.compensate.programs.parts import (
     ProgramFile,
     arguments,
     nameless,
+    number_at,
 )
 
 BLANK = re.compile(r'"[^"\r\n]*"|;[^\r\n]*|^&[^\r\n]*', re.MULTILINE)
@@ -146,8 +146,9 @@ class _Reader:
         fields, words = {}, {}
         for found in FIELD.finditer(file.code[inside:closed]):
             value, at = found["value"].rstrip(), inside + found.start("value")
-            if NUMBER.fullmatch(value):
-                fields[found["name"].upper()] = Number(index, at, at + len(value), float(value))
+            number = number_at(index, at, value)
+            if number is not None:
+                fields[found["name"].upper()] = number
             else:
                 words[found["name"].upper()] = value
         return Aggregate(name, index, file.row(opened), fields, words)

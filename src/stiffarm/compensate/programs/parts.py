@@ -21,6 +21,7 @@ from stiffarm.robot.placement import Rigid
 NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 KRL_ENDINGS = (".src",)
 RAPID_ENDINGS = (".mod", ".modx", ".sys", ".prg")
+LARGEST = 1e12
 MOST_BYTES = 200_000_000
 
 
@@ -108,6 +109,13 @@ class FrameUse:
             (self.frame.rotation == other.frame.rotation).all()
             and (self.frame.translation == other.frame.translation).all()
         )
+
+
+def number_at(file: int, start: int, text: str) -> Number | None:
+    """The number a text is; None when it is none, or one that no controller has."""
+    if not NUMBER.fullmatch(text) or not abs(value := float(text)) < LARGEST:
+        return None
+    return Number(file, start, start + len(text), value)
 
 
 UNSTATED = FrameUse()

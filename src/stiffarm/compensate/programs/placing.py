@@ -38,6 +38,8 @@ Floats = NDArray[np.float64]
 STRETCH = 256
 """Points whose ways are worked out in one go."""
 MOST_NAMED = 5
+FARTHEST = 1e6
+"""mm or deg beyond which a number of a point is none."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +111,15 @@ def _complete(program: Program, axes: ControllerAxes) -> tuple[tuple[Point, ...]
         if missing:
             names = " ".join(f"{'external axis' if outside else 'axis'} {k + 1}" for outside, k in sorted(missing))
             left.append(Left(point.name, point.row, point.file, f"{names} is no number there"))
+        elif max(abs(one.value) for one in _stated(point)) > FARTHEST:
+            left.append(Left(point.name, point.row, point.file, f"a number there is beyond {FARTHEST:g}"))
         else:
             good.append(point)
     return tuple(good), tuple(left)
+
+
+def _stated(point: Point) -> list[Number]:
+    return [*point.place, *point.turn, *point.arm.values(), *point.external.values()]
 
 
 def _frames(

@@ -19,7 +19,6 @@ import numpy as np
 
 from stiffarm.compensate.conventions import frame_of
 from stiffarm.compensate.programs.parts import (
-    NUMBER,
     WORLD,
     FrameUse,
     Left,
@@ -29,6 +28,7 @@ from stiffarm.compensate.programs.parts import (
     ProgramFile,
     arguments,
     nameless,
+    number_at,
 )
 
 BLANK = re.compile(r'"(?:[^"\r\n]|"")*"|![^\r\n]*')
@@ -128,8 +128,7 @@ class _Reader:
             while end < len(code) and code[end] not in ",];":
                 end += 1
             text = code[at:end].rstrip()
-            number = NUMBER.fullmatch(text)
-            return (Number(0, at, at + len(text), float(text)) if number else None), end
+            return number_at(0, at, text), end
         parts: list[Value] = []
         at += 1
         if depth > DEEPEST:
