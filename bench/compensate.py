@@ -129,7 +129,9 @@ def loaded_error(arm: Arm, q: Floats, wrench: Floats, point: str, wished: Wished
 def exact(points: int) -> bool:
     """Part 1."""
     good = True
-    print("arm              links compensators  before mm  left nm  turned urad  steps  refused (all near singular)")
+    print(
+        "arm              links compensators  before mm  left nm  turned urad  steps  refused (singular or at a limit)"
+    )
     for name in ARMS:
         robot = with_links(read_robot(name))
         rng = np.random.default_rng(1)
