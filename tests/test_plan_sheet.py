@@ -16,6 +16,7 @@ import pytest
 from browser import open_page
 from stiffarm.cli.main import main
 from stiffarm.measure.reading import read_plan
+from stiffarm.measure.writing import write_table
 from stiffarm.model.arm_model import ArmModel
 from stiffarm.plan.cable import CableCone, CableSteepness
 from stiffarm.plan.cell_file import read_cell
@@ -45,7 +46,7 @@ start = [3.0, -1.5, -0.9]
 end = [3.0, -1.5, 3.0]
 """
 ASKED = ["own.robot.toml", "--experiments", "6", "--poses", "3", "--force", "4000N", "--no-curve", "--criterion", "A"]
-PULLED = ["--cable-box", "x=2..6,y=6,z=-0.891[m]", "--tool-box", "z>=0.5[m]", "--sigma", "0.03mm", "--seed", "2"]
+PULLED = ["--cable", "4,6,-0.891[m]", "--candidates", "some.path.csv", "--tool-box", "z>=0.5[m]", "--sigma", "0.03mm"]
 ROOM = ["--cell", "a.cell.toml", "--clearance", "20mm", "--cable-clearance", "80mm", "--station", "8,-6,2[m]"]
 RUN = ["--cable-steepest", "50deg", "--cable-cone", "0,1,-0.3:70deg"]
 MANNER = ["--both-sides", "--reference-every", "3", "--sheet", "day.html", "--verify", "60"]
@@ -53,11 +54,15 @@ JOINTS = ("E1", "A1", "A2", "A3", "A4", "A5", "A6")
 
 
 def cell_of(folder: Path) -> None:
-    """The arm with sizes and speeds, and a cell."""
+    """The arm with sizes and speeds, a cell, and configurations to choose from."""
     robot = read_robot("kr500-rail")
     joints = tuple(replace(joint, speed=1.5) for joint in robot.joints)
     write_robot(replace(robot, capsules=CAPSULES, joints=joints), folder / "own.robot.toml")
     (folder / "a.cell.toml").write_text(CELL, encoding="utf-8")
+    low, high = np.array([joint.limits for joint in robot.joints]).T
+    q = np.random.default_rng(4).uniform(low, high, (1500, 7)).T
+    units = ["m", *["rad"] * 6]
+    write_table(folder / "some.path.csv", [f"q.{j}[{u}]" for j, u in zip(JOINTS, units, strict=True)], list(q))
 
 
 @dataclass(frozen=True)

@@ -73,13 +73,13 @@ class Drawn:
 @pytest.fixture(scope="module")
 def loaded() -> Drawn:
     job, plan = planned(LOADED)
-    return Drawn(job, plan, drawn_errors(job, plan, 200, seed=1))
+    return Drawn(job, plan, drawn_errors(job, plan, 150, seed=1))
 
 
 def test_deviations_of_compliances_come_out_as_promised(loaded: Drawn) -> None:
     found = compared(loaded.job, loaded.plan, loaded.errors, 1)
     assert found.agrees, [(c.name, c.ratio) for c in found.parameters if not c.agrees]
-    assert found.draws == 200
+    assert found.draws == 150
     assert found.at_use is not None
     assert found.at_use.predicted == loaded.plan.value
     assert {d.where for d in found.deflections} == {"near the test poses", "over the workspace"}
@@ -89,7 +89,7 @@ def test_positions_under_load_with_tracker_and_shared_errors_come_out_as_promise
     job, plan = planned(tracker(tmp_path), (Prior("A?.offset", 0.2, "mrad"), Prior("tool.P?.*", 0.3, "mm")))
     assert plan.problem.reading.shared == SharedError(1e-5, 2e-5)
     assert len(job.refiner.information.known)
-    found = verify(job, plan, 120, seed=2)
+    found = verify(job, plan, 60, seed=2)
     assert found is not None
     assert found.agrees, [(c.name, c.ratio) for c in found.parameters if not c.agrees]
     assert found.deflections == ()
@@ -103,7 +103,7 @@ def test_a_gain_nobody_knows_exactly_is_in_what_came_out(tmp_path: Path) -> None
     plan = with_scale(job, plan)
     without, counted = covariance_of(job, plan), np.array(list(plan.predicted_std.values()))
     np.testing.assert_allclose(np.sqrt(np.diag(without)), counted)
-    found = verify(job, plan, 80, seed=3)
+    found = verify(job, plan, 60, seed=3)
     assert found is not None
     assert found.agrees, [(c.name, c.ratio) for c in found.parameters if not c.agrees]
     assert found.at_use is not None
@@ -190,7 +190,7 @@ def test_relative_deflections_are_those_of_the_arm_itself(tmp_path: Path) -> Non
         assert one.mean == pytest.approx(0.03)
         assert set(one.by_marker) == {"P1", "P2", "P3"}
         assert list(one.by_marker.values()) == pytest.approx([0.03] * 3)
-    whole = np.random.default_rng(1).multivariate_normal(np.zeros(len(size)), covariance, 400)
+    whole = np.random.default_rng(1).multivariate_normal(np.zeros(len(size)), covariance, 150)
     drawn = deflections(job, plan, whole, covariance)
     for one in drawn:
         assert 0.7 * one.promised < one.mean < one.promised
