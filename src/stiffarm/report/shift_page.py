@@ -122,9 +122,7 @@ def set_up(plan: Plan) -> list[SetUp]:
         out.append(SetUp("Load point", _load_point(problem.robot, pull.load_point)))
     accuracy = problem.robot.controller.absolute_accuracy
     if accuracy != "off":
-        out.append(
-            SetUp("Controller", "switch absolute accuracy off, or note that it is on: it changes where the arm goes")
-        )
+        out.append(SetUp("Controller", "note whether absolute accuracy is on: it changes where the arm goes"))
     return [*out, SetUp("Before", "let the arm run until it is warm; no stop may be changed on the way")]
 
 
@@ -192,9 +190,7 @@ def steps(plan: Plan, campaign: str) -> list[str]:
     assert shift is not None
     out = []
     if shift.sided:
-        out.append(
-            "Drive to the small values (from), then to the large ones in one motion: every joint comes from its side."
-        )
+        out.append("Drive to the small values, then to the large ones in one motion: every joint comes from its side.")
     else:
         out.append("Drive to the joint values.")
     out.append("Wait until nothing swings.")
