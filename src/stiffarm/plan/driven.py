@@ -106,10 +106,10 @@ def _visited(planned: Campaign, shift: Shift) -> _Visited:
 def _experiments(planned: Experiments, visited: _Visited) -> Experiments:
     """Those of the plan, some several times."""
     side = visited.side if np.isfinite(visited.side).any() else None
-    return replace(_taken(planned, visited.of), names=visited.names, approach=side)
+    return replace(taken(planned, visited.of), names=visited.names, approach=side)
 
 
-def _taken(experiments: Experiments, which: Ints) -> Experiments:
+def taken(experiments: Experiments, which: Ints) -> Experiments:
     """Some of the experiments, names included."""
 
     def some(values: Floats | None) -> Floats | None:
@@ -152,7 +152,7 @@ def _as_pairs(campaign: Campaign) -> Campaign:
 def _doubled(experiments: Experiments) -> Experiments:
     """Every experiment, then every one again without its load."""
     count = len(experiments)
-    whole = _taken(experiments, np.arange(2 * count) % count)
+    whole = taken(experiments, np.arange(2 * count) % count)
     off = np.arange(2 * count) >= count
 
     def loaded(values: Floats | None) -> Floats | None:

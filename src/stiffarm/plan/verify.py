@@ -14,7 +14,7 @@ and all limits together are left by chance once in `CHANCE`^-1 checks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -27,9 +27,10 @@ from stiffarm.identify.nonlinear import PriorRows, Solution
 from stiffarm.identify.problem import LinearProblem
 from stiffarm.identify.system import Equations, Point, System
 from stiffarm.measure.campaign import Campaign, LoadUncertainty
+from stiffarm.measure.subset import with_readings
 from stiffarm.measure.virtual import simulate
 from stiffarm.plan.deflected import Deflected, deflections, planned_for
-from stiffarm.plan.driven import driven
+from stiffarm.plan.driven import driven, taken
 from stiffarm.plan.job import Job
 from stiffarm.plan.plan_file import campaign_of
 from stiffarm.plan.problem import Floats, Plan
@@ -41,6 +42,8 @@ from stiffarm.robot.arm import Placement
 CHANCE = 0.01
 """Of any of the comparisons to fail although everything is as promised."""
 FEWEST = 20
+AT_ONCE = 50
+"""Virtual campaigns simulated together."""
 PURPOSE = 11
 
 
@@ -123,23 +126,41 @@ def drawn_errors(
     names, truth = information.names, model.at()
     planned = campaign_to_measure(job, plan)
     known = information.known / information.scale
-    at, out = Point(dict(truth.values), {}), []
-    noise = columns = None
-    for draw in range(draws):
-        if stop():
-            break
-        if draw % 100 == 0:
-            tell(f"virtual campaigns: {draw} of {draws}")
-        chosen = int(np.random.SeedSequence([seed, PURPOSE, draw]).generate_state(1)[0])
-        campaign = simulate(truth, planned, seed=chosen, loads="model").campaign
-        system = System(model, campaign, "model")
-        if noise is None or columns is None:
-            noise, columns = assumed_noise(system, at), system.equations(at, names).columns
-        equations = Equations(system.residual(at), columns)
-        nothing = PriorRows((), np.zeros(0), np.zeros(0))
-        problem = unlabelled_problem(Solution(at, equations, 0, True), names, noise, nothing)
-        out.append(wls(_beside(problem, known, np.random.default_rng([seed, PURPOSE, draw, 1]))).values)
+    at, nothing = Point(dict(truth.values), {}), PriorRows((), np.zeros(0), np.zeros(0))
+    system = System(model, simulate(truth, planned, seed=seed, loads="model").campaign, "model")
+    noise, columns = assumed_noise(system, at), system.equations(at, names).columns
+    out: list[Floats] = []
+    while len(out) < draws and not stop():
+        tell(f"virtual campaigns: {len(out)} of {draws}")
+        count, random = min(AT_ONCE, draws - len(out)), np.random.default_rng([seed, PURPOSE, len(out)])
+        drawn = simulate(truth, several(planned, count), seed=int(random.integers(2**31)), loads="model").campaign
+        for residual in System(model, drawn, "model").residual(at).reshape(count, -1):
+            equations = Equations(residual, columns)
+            problem = unlabelled_problem(Solution(at, equations, 0, True), names, noise, nothing)
+            out.append(wls(_beside(problem, known, random)).values)
     return np.array(out).reshape(len(out), len(names))
+
+
+def several(campaign: Campaign, count: int) -> Campaign:
+    """Copies of a campaign side by side, each with experiments, visits and setups of its own, so that nothing is
+    shared between them."""
+    experiments, readings = campaign.experiments, campaign.readings
+    copy = np.repeat(np.arange(count), len(readings))
+    base = with_readings(replace(campaign, extra={}), np.tile(np.arange(len(readings)), count))
+
+    def own(names: Sequence[str]) -> tuple[str, ...]:
+        return tuple(f"{name}/{k}" for k in range(count) for name in names)
+
+    rows = replace(
+        base.readings,
+        experiment=base.readings.experiment + copy * len(experiments),
+        visit=base.readings.visit + copy * len(campaign.visits),
+        setup=base.readings.setup + copy * len(campaign.setups),
+    )
+    every = taken(experiments, np.tile(np.arange(len(experiments)), count))
+    setups = tuple(replace(setup, name=f"{setup.name}/{k}") for k in range(count) for setup in campaign.setups)
+    named = replace(every, names=own(experiments.names))
+    return replace(base, experiments=named, readings=rows, visits=own(campaign.visits), setups=setups)
 
 
 def _beside(problem: LinearProblem, known: Floats, random: np.random.Generator) -> LinearProblem:
@@ -159,7 +180,7 @@ def campaign_to_measure(job: Job, plan: Plan) -> Campaign:
 
     Of what is uncertain of the load it has what the plan's figures count, the gain that all readings share.
     """
-    load = LoadUncertainty(gain_sigma=gain_of(job))
+    load = LoadUncertainty(gain_sigma=gain_of(job), shared="setup")
     planned = replace(campaign_of(plan), load_uncertainty=load)
     setups = tuple(replace(setup, placement=Placement()) for setup in planned.setups)
     shift = shift_of(plan.problem.robot, plan.stops, plan.repeats, Manner("random", seed=plan.seed))
