@@ -300,7 +300,7 @@ def lines(draw: st.DrawFn, number: int) -> Line:
 
 @given(st.data(), st.sampled_from([b"\r\n", b"\n"]), st.booleans())
 @settings(
-    max_examples=15, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture], deadline=None
+    max_examples=10, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture], deadline=None
 )
 def test_every_byte_that_is_no_point_survives(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, end: bytes, last: bool
