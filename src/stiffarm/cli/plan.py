@@ -49,7 +49,7 @@ Select = Annotated[Patterns, _text_option("PATTERN", "Ask for these parameters t
 Fix = Annotated[Patterns, _text_option("PATTERN", "Leave these out; wins.")]
 Angles = Annotated[Patterns, _text_option("J=VALUES", 'Where alone a joint stands: "A2=0,-45,-90[deg]".')]
 Observe = Annotated[
-    Literal["deflection", "position", "pose"] | None, typer.Option(help="Default: deflection for compliances.")
+    Literal["deflection", "position", "pose", "touch"] | None, typer.Option(help="Default: deflection for compliances.")
 ]
 Marker = Annotated[Patterns, _text_option("NAME", "A point that is read; repeatable.")]
 Sigma = Annotated[Maybe, _text_option("LENGTH", "Of every number read; default 0.03mm.")]
@@ -73,6 +73,9 @@ BothSides = Annotated[bool, typer.Option("--both-sides", help="Approach stops fr
 ReferenceEvery = Annotated[int | None, _text_option("N", "Return to the first stop after N visits.", min=1)]
 ReportFile = Annotated[File, _text_option("HTML", "The page of the plan.")]
 SheetFile = Annotated[File, _text_option("FILE.html", "The operator's sheet, and a campaign to fill in.")]
+KnownLength = Annotated[
+    bool, typer.Option("--known-length", help="Touches: the distance of the first two points is measured.")
+]
 Verify = Annotated[int | None, _text_option("N", "Check by N virtual campaigns, identified.", min=20)]
 PlanOutput = Annotated[File, typer.Option("--output", "-o", metavar="PLAN", help="Plan file to write.")]
 
@@ -120,6 +123,7 @@ def plan(
     sheet: SheetFile = None,
     report: ReportFile = None,
     verify: Verify = None,
+    known_length: KnownLength = False,
     seed: Seed = 0,
     as_json: AsJson = False,
     quiet: Quiet = False,
@@ -149,8 +153,15 @@ def plan(
         min_distance_m=_maybe(texts.length_of, min_distance, "--min-distance") or 0.0,
         candidates=candidates, add=tuple(add), curve=not no_curve, seed=seed, verify=verify,
         room=_room(cell, clearance, cable_clearance, cable_cone, cable_steepest),
-        manner=Manner(order, both_sides, reference_every, seed),
+        manner=Manner(order, both_sides, reference_every, seed), known_length=known_length,
     )  # fmt: skip
+    if observe == "touch":
+        from stiffarm.cli.plan_touches import plan_touches
+
+        given = {"--candidates": candidates, "--sheet": sheet, "--verify": verify, "--cell": cell, "--station": station,
+                 "--both-sides": both_sides, "--reference-every": reference_every, "--instrument": instrument,
+                 "--angles": angles}  # fmt: skip
+        return plan_touches(robot, options, [name for name, one in given.items() if one], output, as_json, quiet)
     if sheet is not None:
         campaign_beside(sheet)
     with Steps(quiet) as steps, interruptible(quiet) as stop:

@@ -83,7 +83,7 @@ def job_of(robot: Robot, options: PlanOptions) -> Job:
     at = [asked.names.index(name) for name in told.names]
     information = Information(asked, told.names, reading, pull, scale[at], known[:, at])
     planned = Wanted(asked.model, told.names, asked.elastic, asked.geometric)
-    use, target = _use(robot, options, planned, pull, reading, low, high)
+    use, target = use_of(robot, options, planned, pull, reading, low, high)
     criterion = criterion_of(options.criterion, len(at), experiments, None if target is None else target * scale[at])
     pool = Pool.of(information, stops, values)
     random = np.random.default_rng([options.seed, 1])
@@ -193,7 +193,7 @@ def _infeasible(broken: dict[str, float], count: int) -> InputError:
     )
 
 
-def _use(
+def use_of(
     robot: Robot, options: PlanOptions, asked: Wanted, pull: Pull | None, reading: Reading, low: Floats, high: Floats
 ) -> tuple[TestPoses | None, Floats | None]:
     """Where the work is done, and L; only the criterion ``test`` asks."""

@@ -74,7 +74,7 @@ class PlanOptions:
     fix: tuple[str, ...] = ()
     angles: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """By joint: the values (rad or m) at which alone it may stand, each with a compliance of its own."""
-    observe: ReadKind | None = None
+    observe: ReadKind | Literal["touch"] | None = None
     """None: deflections when only compliances are asked for, else positions."""
     markers: tuple[str, ...] = ()
     """Empty: every marker of the tool, the tool point when it has none or for poses."""
@@ -108,6 +108,8 @@ class PlanOptions:
     """A file of configurations out of which alone stops are chosen."""
     add: tuple[TableLike, ...] = ()
     """Plans or campaigns that are or will be measured anyway."""
+    known_length: bool = False
+    """Touches only: the distance between the first two points will be measured."""
     curve: bool = True
     """Whether plans of fewer poses are made too, to say how many are enough."""
     room: Room = field(default_factory=Room)
