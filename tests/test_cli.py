@@ -269,7 +269,10 @@ def test_demo_tells_the_story_and_names_its_files(tmp_path: Path, capsys: Output
     assert main(["demo", "-o", str(folder)]) == 0
     captured = capsys.readouterr()
     lines = captured.out.splitlines()
-    named = [line.strip() for line in lines[lines.index("Written:") + 1 :]]
+    written, first = lines.index("Written:"), lines.index("Open first:")
+    named = [line.strip() for line in lines[written + 1 : first]]
+    assert {line.split("  ")[1] for line in lines[first + 1 :]} < set(named)
+    assert written <= 18
     assert sorted(named) == sorted(str(path) for path in folder.iterdir())
     assert max(map(len, lines[: lines.index("Written:")])) <= 80
     assert captured.err == ""
@@ -290,8 +293,8 @@ def test_demo_is_the_same_for_the_same_seed(tmp_path: Path, capsys: Output) -> N
     assert told[0]["worn_found"] == 1.0
     assert all(one["corrected_rms[m]"] < 0.02 * one["path_rms[m]"] for one in told)
     assert told[0]["report"] == told[0]["files"][-1]
-    # two readings of 0.03 mm in three axes, and more
-    assert told[0]["worst_combined[m]"] > 0.03e-3 * 6**0.5
+    assert 0.97 * told[0]["plan[m]"] < told[0]["bound[m]"] <= told[0]["plan[m]"]
+    assert (told[0]["told_by_weight"], told[0]["told_by_cable"]) == (5.0, 6.0)
 
 
 def test_demo_where_no_folder_can_be(tmp_path: Path, capsys: Output) -> None:

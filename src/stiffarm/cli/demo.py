@@ -6,18 +6,15 @@ Each step is a function that reads what the steps before it wrote, as a user wou
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from stiffarm.cli.common import WIDTH, AsJson, Quiet, Seed, answer, tell
-from stiffarm.cli.demo_after import budget, compare, look, validate
+from stiffarm.cli.demo_after import compare, look, validate
 from stiffarm.cli.demo_files import ROBOT, SIGMA_M, Files, Told
 from stiffarm.cli.demo_job import compensate
-from stiffarm.cli.demo_plans import PULL_N, SIDEWAYS, VERTICAL, WEIGHT_N, arm_of, write_plan
-
-if TYPE_CHECKING:
-    from stiffarm.measure.campaign import Campaign
+from stiffarm.cli.demo_plans import CABLE_N, EXPERIMENTS, POSES, arm_of, best_plan
 
 SPREAD_PERCENT = 20.0
 
@@ -38,18 +35,26 @@ def demo(
         raise InputError(Problem(what, file=str(output), next_step="Choose another with -o DIR")) from None
     files = Files(output)
     told: list[Told] = []
-    for number, step in enumerate(
-        (describe, plan, measure, predict, identify, validate, budget, compensate, compare, look), start=1
-    ):
+    for number, step in enumerate((assess, plan, measure, identify, validate, compensate, compare, look), start=1):
         told.append(step(files, seed))
-        tell(_wrapped(number, told[-1].text), quiet or not as_json)
+        if as_json:
+            tell(_wrapped(number, told[-1].text), quiet)
+        else:
+            print(_wrapped(number, told[-1].text), flush=True)
     written = [str(path) for one in told for path in one.files]
     figures = {name: value for one in told for name, value in one.figures.items()}
-    story = "\n".join(_wrapped(number, one.text) for number, one in enumerate(told, start=1))
-    listed = "\n".join(f"  {name}" for name in written)
-    answer(
-        {"files": written, "report": str(files.page), "seed": seed, **figures}, f"{story}\nWritten:\n{listed}", as_json
-    )
+    answer({"files": written, "report": str(files.page), "seed": seed, **figures}, _listed(written, files), as_json)
+
+
+def _listed(written: list[str], files: Files) -> str:
+    """What was written, and what to open first."""
+    first = {
+        files.page: "the model, in a browser",
+        files.plan: "what to measure, in a spreadsheet",
+        files.program: "the corrected path, for a KUKA controller",
+    }
+    lines = ["Written:", *(f"  {name}" for name in written), "Open first:"]
+    return "\n".join([*lines, *(f"  {path}  ({words})" for path, words in first.items())])
 
 
 def _wrapped(number: int, text: str) -> str:
@@ -58,38 +63,53 @@ def _wrapped(number: int, text: str) -> str:
     return fill(f"{number}. {text}", WIDTH, subsequent_indent="   ")
 
 
-def describe(files: Files, seed: int) -> Told:
-    """The robot, as a file of one's own."""
+def assess(files: Files, seed: int) -> Told:
+    """The robot as a file of one's own, and what loads can tell of it."""
+    from dataclasses import replace
+
+    from stiffarm.identifiability.api import assess as run
     from stiffarm.robot.reading import read_robot
     from stiffarm.robot.writing import write_robot
 
-    robot = read_robot(ROBOT)
+    packaged = read_robot(ROBOT)
+    robot = replace(packaged, controller=replace(packaged.controller, absolute_accuracy="off"))
     write_robot(robot, files.robot)
+    hanging = run(robot, elastic="joints", load="vertical").groups
+    pulled = run(robot, elastic="joints", load="any").groups
+    unseen = ", ".join(name.split(".")[0] for name in hanging.nothing)
     return Told(
-        f"Describe. {robot.name}: {len(robot.joints)} joints that bend, a hook for loads and "
-        f"{len(robot.marker_names)} markers for a laser tracker, in one file.",
+        f"Assess. {robot.name}: a hanging weight tells {hanging.rank} of {len(robot.joints)} springs (never "
+        f"{unseen}), a cable that pulls sideways {pulled.rank}.",
         (files.robot,),
+        {"told_by_weight": float(hanging.rank), "told_by_cable": float(pulled.rank)},
     )
 
 
 def plan(files: Files, seed: int) -> Told:
-    """Configurations in which the markers stand clear of the floor, and what pulls in each of them."""
-    import numpy as np
+    """The best measurements for that, with a bound on how much better any could be."""
+    from stiffarm.plan.plan_file import write_plan
 
-    from stiffarm.robot.reading import read_robot
-
-    write_plan(files.robot, files.plan, np.random.default_rng([seed, 0]))
-    markers = len(read_robot(files.robot).marker_names)
+    made = best_plan(files.robot, seed)
+    write_plan(made, files.plan)
+    assert made.certificate is not None
+    assert made.attachment_m is not None
+    x, y, _ = made.attachment_m
     return Told(
-        f"Plan. {VERTICAL} configurations with {WEIGHT_N:.0f} N hanging at the hook, {SIDEWAYS} pulled sideways with "
-        f"{PULL_N:.0f} N (a hanging load alone says nothing about axis 1): {(VERTICAL + SIDEWAYS) * markers} readings.",
+        f"Plan. {POSES} configurations, {EXPERIMENTS // POSES} times each, {CABLE_N:.0f} N towards the floor at x = "
+        f"{x:.2f}, y = {y:.2f} m: {1e3 * made.value:.4f} mm expected where it works, and no plan of this size gets "
+        f"under {1e3 * made.certificate.bound:.4f}.",
         (files.plan,),
+        {"plan[m]": made.value, "bound[m]": made.certificate.bound},
     )
 
 
 def measure(files: Files, seed: int) -> Told:
-    """A virtual campaign of an arm whose compliances are not those of the file."""
+    """A virtual campaign of an arm whose compliances are not those of the file, beside what the file expects."""
+    import numpy as np
+
     from stiffarm.cli.common import json_text, write_text
+    from stiffarm.compensate.model_file import read_model
+    from stiffarm.compensate.predicting import predict_file
     from stiffarm.measure.reading import read_plan
     from stiffarm.measure.truth import Spread, random_truth, truth_document
     from stiffarm.measure.virtual import simulate
@@ -101,34 +121,16 @@ def measure(files: Files, seed: int) -> Told:
     write_campaign(as_written(virtual.campaign, "mm,deg"), files.campaign, units="mm,deg")
     document = truth_document(virtual, model, values, robot=files.robot.name, command="stiffarm demo")
     write_text(files.truth, json_text(document))
-    return Told(
-        f"Measure. A virtual arm whose springs are {SPREAD_PERCENT:.0f} % off the file's, read by a tracker that "
-        f"scatters by {1e3 * SIGMA_M:g} mm; its truth is written beside the campaign.",
-        (files.campaign, files.settings, files.truth),
-        {"readings": float(len(virtual.campaign.readings))},
-    )
-
-
-def predict(files: Files, seed: int) -> Told:
-    """What the robot file expects at the same places, and how far off it is."""
-    import numpy as np
-
-    from stiffarm.compensate.model_file import read_model
-    from stiffarm.compensate.predicting import predict_file
-    from stiffarm.measure.reading import read_campaign
-
-    nominal = predict_file(read_model(files.robot), files.plan)
-    true = predict_file(read_model(files.truth), files.plan)
-    nominal.write(files.prediction)
-    campaign: Campaign = read_campaign(files.campaign)
-    read = campaign.readings.value[:3]
+    read = virtual.campaign.readings.value[:3]
     bending = float(np.linalg.norm(read, axis=0).max())
-    rms, floor = (float(np.sqrt(np.mean(np.sum((one.elastic - read) ** 2, axis=0)))) for one in (nominal, true))
+    rms, floor = (
+        float(np.sqrt(np.mean(np.sum((predict_file(read_model(one), files.plan).elastic - read) ** 2, axis=0))))
+        for one in (files.robot, files.truth)
+    )
     return Told(
-        f"Predict. Loads bend the arm by up to {1e3 * bending:.2f} mm. The file's springs predict the "
-        f"readings to {1e3 * rms:.3f} mm (rms), the true ones to {1e3 * floor:.3f} mm, which is the scatter "
-        f"of the tracker: the difference is what calibration is for.",
-        (files.prediction,),
+        f"Measure. A virtual arm with springs {SPREAD_PERCENT:.0f} % off bends by up to {1e3 * bending:.1f} mm; the "
+        f"file's springs say it to {1e3 * rms:.2f} mm, the tracker scatters by {1e3 * floor:.2f}.",
+        (files.campaign, files.settings, files.truth),
         {"largest_deflection[m]": bending, "nominal_rms[m]": rms, "true_rms[m]": floor},
     )
 
@@ -138,19 +140,16 @@ def identify(files: Files, seed: int) -> Told:
     from stiffarm.compensate.model_file import read_model
     from stiffarm.identify.api import identify as run
     from stiffarm.identify.model_file import write_estimate
-    from stiffarm.identify.options import Options
 
-    estimate = run(files.robot, files.campaign, Options(seed=seed), command="stiffarm demo")
+    estimate = run(files.robot, files.campaign, seed=seed, command="stiffarm demo")
     write_estimate(estimate, files.model)
     truth = read_model(files.truth).values
     found = [p for p in estimate.parameters if p.low is not None and p.high is not None]
     inside = sum(p.low <= truth[p.name] <= p.high for p in found if p.low is not None and p.high is not None)
-    best = min(found, key=lambda p: (p.std or 0.0) / abs(p.value or 1.0))
-    share = (best.std or 0.0) / abs(best.value or 1.0)
+    share = max((p.std or 0.0) / abs(p.value or 1.0) for p in found)
     return Told(
-        f"Identify. {len(found)} springs with their 95 % intervals, {inside} of which hold the truth; the best known "
-        f"is {best.name} ({share:.1%}). {'Usable' if estimate.verdict.usable else 'Not usable'}: "
-        f"{'; '.join(estimate.verdict.reasons)}.",
+        f"Identify. {len(found)} springs, each to {share:.1%} or better; {inside} of {len(found)} intervals of 95 % "
+        f"hold the truth. {'Usable' if estimate.verdict.usable else 'Not usable'} on readings left out.",
         (files.model,),
         {"intervals": float(len(found)), "intervals_that_hold": float(inside)},
     )

@@ -1,4 +1,4 @@
-"""The second half of the demo: another day, how sure every point is, and an arm that has worn."""
+"""The second half of the demo: another day, an arm that has worn, the page."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
 
 WORN, WEAR = "A3.compliance", 1.15
 """The joint that wears and what becomes of its compliance."""
-GAIN_SIGMA = 0.005
-"""Of the load cell in use."""
 
 
 def _read(arm: Arm, plan: Path, campaign: Path, seed: int) -> Campaign:
@@ -44,36 +42,10 @@ def validate(files: Files, seed: int) -> Told:
     assert found.rms_m is not None
     assert found.nominal_rms_m is not None
     return Told(
-        f"Validate. On {found.rows} readings of another day the model is off by {1e3 * found.rms_m:.3f} mm (rms), "
-        f"the file's springs by {1e3 * found.nominal_rms_m:.3f} mm; the tracker alone scatters by "
-        f"{1e3 * SIGMA_M * np.sqrt(6):.3f} mm. The readings it was fitted to would be refused.",
+        f"Validate. {found.rows} readings of another day: {1e3 * found.rms_m:.3f} mm off (rms), the file's springs "
+        f"{1e3 * found.nominal_rms_m:.3f}; the tracker alone {1e3 * SIGMA_M * np.sqrt(6):.3f}.",
         (files.unseen_plan, files.unseen, files.unseen_settings),
         {"unseen_rms[m]": found.rms_m, "unseen_nominal_rms[m]": found.nominal_rms_m},
-    )
-
-
-def budget(files: Files, seed: int) -> Told:
-    """How uncertain the deflections of the second plan are, by cause."""
-    import numpy as np
-
-    from stiffarm.compensate.budget import budget_file
-    from stiffarm.compensate.model_file import read_model
-
-    found = budget_file(read_model(files.model), files.unseen_plan, gain_sigma=GAIN_SIGMA)
-    found.write(files.budget)
-    size = np.linalg.norm(found.combined, axis=0)
-    worst = int(np.argmax(size))
-    lines = {name: float(np.linalg.norm(u[:, worst])) for name, u in found.u.items()}
-    known = sorted((name for name in lines if lines[name] > 0.0), key=lambda name: -lines[name])
-    causes = ", ".join(f"{name.replace('_', ' ')} {1e3 * lines[name]:.3f}" for name in known)
-    missing = ", ".join(name.replace("_", " ") for name in found.missing)
-    why = "the calibration did not say how good its load was"
-    beyond = f" Not known, and so not in it: {missing} ({why})." if missing else ""
-    return Told(
-        f"Budget. With a load cell good to {GAIN_SIGMA:.1%} the least certain reading has (mm) {causes}; together "
-        f"{1e3 * size[worst]:.3f}, expanded (k = 2) {1e3 * found.coverage * size[worst]:.3f}.{beyond}",
-        (files.budget,),
-        {"worst_combined[m]": float(size[worst])},
     )
 
 
@@ -91,10 +63,11 @@ def compare(files: Files, seed: int) -> Told:
     later = identify(files.robot, files.later, Options(seed=seed), command="stiffarm demo")
     write_estimate(later, files.later_model)
     found = run(read_estimate(files.model), later)
-    named = "; ".join(f"{c.name} by {c.difference * 1e6:+.3f} +- {c.std * 1e6:.3f} urad/(N m)" for c in found.changed)
+    truth_of = truth.values
+    named = ", ".join(f"{c.name} by {c.difference / truth_of[c.name]:+.0%}" for c in found.changed)
     return Told(
-        f"Compare. A year later {WORN} has grown by {WEAR - 1:.0%}. Of {found.compared} springs "
-        f"{len(found.changed)} changed beyond noise{': ' + named if named else ''}.",
+        f"Compare. A year later {WORN} has grown by {WEAR - 1:.0%}: {len(found.changed)} of {found.compared} springs "
+        f"changed beyond noise{', ' + named if named else ''}.",
         (files.later, files.later_settings, files.later_model),
         {"changed": float(len(found.changed)), "worn_found": float(WORN in {c.name for c in found.changed})},
     )
@@ -108,7 +81,6 @@ def look(files: Files, seed: int) -> Told:
 
     write_text(files.page, page(read_estimate(files.model)))
     return Told(
-        f"Look. Open {files.page} in a browser: the verdict, the springs with their intervals, what the fit leaves, "
-        "where it was learned.",
+        "Report. One page: verdict, springs with their intervals, what the fit leaves, where it was learned.",
         (files.page,),
     )

@@ -51,11 +51,6 @@ class Files:
         return self.folder / f"{ROBOT}.truth.model.json"
 
     @property
-    def prediction(self) -> Path:
-        """Where the robot file expects the markers."""
-        return self.folder / f"{ROBOT}.prediction.csv"
-
-    @property
     def model(self) -> Path:
         """What identification found."""
         return self.folder / f"{ROBOT}.model.json"
@@ -81,11 +76,6 @@ class Files:
         return self.folder / f"{ROBOT}-unseen.plan.csv"
 
     @property
-    def budget(self) -> Path:
-        """How uncertain every reading of the first plan is, by cause."""
-        return self.folder / f"{ROBOT}.budget.csv"
-
-    @property
     def path(self) -> Path:
         """A job: where the tool shall go, and what pulls at it."""
         return self.folder / f"{ROBOT}.path.csv"
@@ -94,6 +84,11 @@ class Files:
     def corrected(self) -> Path:
         """The same job with joint values that take the bending into account."""
         return self.folder / f"{ROBOT}-corrected.path.csv"
+
+    @property
+    def program(self) -> Path:
+        """The same as a program for the arm's controller."""
+        return self.folder / f"{ROBOT}_corrected.src"
 
     @property
     def later(self) -> Path:

@@ -29,16 +29,18 @@ def compensate(files: Files, seed: int) -> Told:
     source = read_path(files.path, known.robot)
     wish = wish_of(source, known.nominal())
     found = run(known, source, wish, How())
-    language("csv").writer()(found.path, Handover(known, source, found.remarks()), files.corrected)
+    handover = Handover(known, source, found.remarks())
+    language("csv").writer()(found.path, handover, files.corrected)
+    program = language("krl").writer()(found.path, handover, files.program)
     before, after = (
         predict_file(truth, path, exact=True).pose[:3] - wish.wished.position_world
         for path in (files.path, files.corrected)
     )
     off, left = (float(np.sqrt(np.mean(np.sum(error**2, axis=0)))) for error in (before, after))
     return Told(
-        f"Compensate. Along a path of {POINTS} points under {np.linalg.norm(PROCESS_N):.0f} N and its own weight the "
-        f"true arm strays by {1e3 * off:.2f} mm (rms); told the corrected path, by {1e3 * left:.3f} mm.",
-        (files.path, files.corrected),
+        f"Compensate. On a path of {POINTS} points under {np.linalg.norm(PROCESS_N):.0f} N and its weight the true arm "
+        f"strays by {1e3 * off:.2f} mm; told the corrected path, by {1e3 * left:.3f} mm.",
+        (files.path, files.corrected, *program),
         {"path_rms[m]": off, "corrected_rms[m]": left},
     )
 

@@ -1,22 +1,47 @@
-"""What the demo measures: configurations in which the markers stand clear of the floor, and what pulls in them."""
+"""What the demo measures: the plan of the first day, and on the second configurations that nobody chose."""
 
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from stiffarm.cli.demo_files import SIGMA_M
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
     from stiffarm.model.arm_model import Arm
+    from stiffarm.plan.problem import Plan
 
 POINT = "hook"
+EXPERIMENTS, POSES = 15, 5
+CABLE_N = 3500.0
+READ_TWICE = 2**0.5
+"""A deflection is the difference of two readings."""
+FLOOR_M = ((1.0, -2.5, 0.0), (4.0, 2.5, 0.0))
+"""Corners of the part of the floor to which the cable may be tied."""
+TOOL_LOW_M = 0.6
 VERTICAL, SIDEWAYS = 10, 5
 """Experiments of each kind."""
 WEIGHT_N, PULL_N = 2600.0, 3500.0
 LOWEST_M = 0.3
 """No marker of the plan stands lower."""
+
+
+def best_plan(robot_file: Path, seed: int) -> Plan:
+    """The measurements of the first day: a cable from the hook to a point of the floor that is chosen with them."""
+    from stiffarm.plan.api import plan
+    from stiffarm.plan.options import Box, PlanOptions
+
+    low, high = FLOOR_M
+    options = PlanOptions(
+        experiments=EXPERIMENTS, poses=POSES, force_n=CABLE_N, cable=Box(low, high), load_point=POINT,
+        sigma_m=READ_TWICE * SIGMA_M, tool_box=Box((-inf, -inf, TOOL_LOW_M), (inf, inf, inf)), curve=False,
+        seed=seed,
+    )  # fmt: skip
+    return plan(robot_file, options)
 
 
 def write_plan(robot_file: Path, plan_file: Path, random: np.random.Generator) -> None:
