@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from stiffarm.cli.common import AsJson, Quiet, Seed, answer, json_text, jsonable, tell, warn_all, write_text
+from stiffarm.cli.plan_touches import plan_touches
 from stiffarm.errors import InputError, Problem
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
     from stiffarm.plan.options import Box, PlanOptions, Room
     from stiffarm.plan.problem import Plan
+    from stiffarm.plan.shift import Manner
 
 MOST_LINES = 40
 DIRECTIONS = ("any", "vertical", "none")
@@ -136,8 +138,6 @@ def plan(
     from stiffarm.plan import texts
     from stiffarm.plan.api import plan as run
     from stiffarm.plan.options import PlanOptions
-    from stiffarm.plan.sheet_campaign import campaign_beside
-    from stiffarm.plan.shift import Manner
 
     direction, load_point = _load(load)
     force_n, force_world = _force(force)
@@ -153,21 +153,28 @@ def plan(
         min_distance_m=_maybe(texts.length_of, min_distance, "--min-distance") or 0.0,
         candidates=candidates, add=tuple(add), curve=not no_curve, seed=seed, verify=verify,
         room=_room(cell, clearance, cable_clearance, cable_cone, cable_steepest),
-        manner=Manner(order, both_sides, reference_every, seed), known_length=known_length,
+        manner=_manner(order, both_sides, reference_every, seed), known_length=known_length,
     )  # fmt: skip
     if observe == "touch":
-        from stiffarm.cli.plan_touches import plan_touches
-
-        given = {"--candidates": candidates, "--sheet": sheet, "--verify": verify, "--cell": cell, "--station": station,
-                 "--both-sides": both_sides, "--reference-every": reference_every, "--instrument": instrument,
-                 "--angles": angles}  # fmt: skip
-        return plan_touches(robot, options, [name for name, one in given.items() if one], output, as_json, quiet)
-    if sheet is not None:
-        campaign_beside(sheet)
+        return plan_touches(robot, options, [sheet, report], output, as_json, quiet)
+    beside = _beside(sheet)
     with Steps(quiet) as steps, interruptible(quiet) as stop:
         made = run(robot, options, tell=steps.tell, stop=stop)
-    written = [] if sheet is None else _sheet(made, sheet, campaign_beside(sheet), robot, instrument)
+    written = [] if sheet is None or beside is None else _sheet(made, sheet, beside, robot, instrument)
     return _finish(made, options, output, [*written, *_report(made, report)], as_json, quiet)
+
+
+def _beside(sheet: Path | None) -> Path | None:
+    """The campaign to fill in beside the operator's page."""
+    from stiffarm.plan.sheet_campaign import campaign_beside
+
+    return None if sheet is None else campaign_beside(sheet)
+
+
+def _manner(order: Any, both_sides: bool, reference_every: int | None, seed: int) -> Manner:
+    from stiffarm.plan.shift import Manner
+
+    return Manner(order, both_sides, reference_every, seed)
 
 
 def _room(cell: Path | None, clearance: Maybe, cable: Maybe, cone: Maybe, steepest: Maybe) -> Room:

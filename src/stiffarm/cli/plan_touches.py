@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,12 @@ FILE_UNITS = "mm,deg"
 
 
 def plan_touches(
-    robot: str, options: PlanOptions, ignored: list[str], output: Path | None, as_json: bool, quiet: bool
+    robot: str,
+    options: PlanOptions,
+    pages: Sequence[Path | None],
+    output: Path | None,
+    as_json: bool,
+    quiet: bool,
 ) -> int:
     """Plan, write, answer."""
     from stiffarm.cli.progress import Steps, interruptible
@@ -27,6 +33,7 @@ def plan_touches(
     from stiffarm.plan.touches import campaign_of_touches
     from stiffarm.plan.touches import plan_touches as run
 
+    ignored = _ignored(options, pages)
     if ignored:
         warn_all([f"{', '.join(ignored)} left aside: touches are planned without"])
     with Steps(quiet) as steps, interruptible(quiet) as stop:
@@ -41,6 +48,22 @@ def plan_touches(
     if output is not None and not as_json:
         tell(f"wrote {output}", quiet)
     return 0
+
+
+def _ignored(options: PlanOptions, pages: Sequence[Path | None]) -> list[str]:
+    """Options that were given and are not for touches."""
+    given = {
+        "--candidates": options.candidates,
+        "--verify": options.verify,
+        "--cell": options.room.cell,
+        "--station": options.station_m,
+        "--both-sides": options.manner.both_sides,
+        "--reference-every": options.manner.reference_every,
+        "--instrument": options.settings,
+        "--angles": options.angles,
+        "--sheet, --report": any(pages),
+    }
+    return [name for name, one in given.items() if one]
 
 
 def _text(made: TouchPlan) -> Group:
