@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -557,9 +558,10 @@ def test_command_speaks_then_shows(capsys: pytest.CaptureFixture[str], tmp_path:
     assert "cannot tell A1; add a horizontal force with a moment about" in " ".join(out.split())
     html = page.read_text(encoding="utf-8")
     assert html.startswith("<!doctype html>")
-    assert "http" not in html.replace("http://www.w3.org/2000/svg", "")
-    assert html.count("<rect") == 6
-    assert "A1.compliance: not seen at all (G2)" in html
+    own = html.split("<script>")[0]
+    assert "http" not in own.replace("http://www.w3.org/2000/svg", "").replace("http-equiv", "")
+    assert len(re.findall(r'class="mark"[^>]*><title>', own)) == 6
+    assert "A1.compliance: not seen at all (G2)" in own
 
 
 def test_command_on_a_plan_gives_classes(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -577,7 +579,8 @@ def test_command_on_a_plan_gives_classes(capsys: pytest.CaptureFixture[str], tmp
     (tmp_path / "rig.campaign.toml").write_text("\n".join(settings) + "\n")
     page = tmp_path / "rig.html"
     status, out, _ = run(capsys, "kr270", str(plan), "--json", "--quiet", "--use", str(plan), "-o", str(page))
-    assert page.read_text(encoding="utf-8").count("<rect") == 12  # groups, and bars of how well
+    drawn = re.findall(r'class="(?:mark|span)"[^>]*><title>', page.read_text(encoding="utf-8"))
+    assert len(drawn) == 12  # groups, and bars of how well
     document = json.loads(out)
     assert status == 0
     assert document["parameters"] == document["rank"] == 6

@@ -85,9 +85,9 @@ def assess(
     document = _document(found, robot, plan)
     if output is not None and output.suffix.lower() in (".html", ".htm"):
         from stiffarm.cli.common import write_text
-        from stiffarm.identifiability.picture import page
+        from stiffarm.report.assess_page import assess_page
 
-        write_text(output, page(found))
+        write_text(output, assess_page(found))
         output = None
     answer(document, _text(found), as_json, output)
 

@@ -25,7 +25,7 @@ def chart_plotly(chart: Chart) -> Json:
     """``data`` and ``layout`` of a chart."""
     cells = all(isinstance(mark, Heat) for mark in chart.marks)
     traces = [trace for mark in chart.marks for trace in _traces(mark, chart, cells)]
-    shapes = [_rule(mark) for mark in chart.marks if isinstance(mark, Rule)]
+    shapes = [_rule(mark, chart) for mark in chart.marks if isinstance(mark, Rule)]
     layout = {
         "xaxis": _axis(chart, "x", cells),
         "yaxis": _axis(chart, "y", cells),
@@ -183,8 +183,10 @@ def _heat(mark: Heat, chart: Chart, cells: bool) -> Json:
     }
 
 
-def _rule(mark: Rule) -> tuple[Json, Json | None]:
-    """A line across, and its words."""
+def _rule(mark: Rule, chart: Chart) -> tuple[Json, Json | None]:
+    """A line across, and its words, whose places plotly takes as logarithms on such an axis."""
+    log = chart.y.log if mark.along == "y" else chart.x.log
+    at = math.log10(mark.at) if log else mark.at
     along = mark.along == "y"
     ends = {"xref": "paper", "x0": 0, "x1": 1, "y0": mark.at, "y1": mark.at}
     if not along:
@@ -192,7 +194,7 @@ def _rule(mark: Rule) -> tuple[Json, Json | None]:
     shape = {"type": "line", **ends, "line": {"color": paint(mark.colour), "width": 1.2, "dash": mark.dash}}
     if not mark.words:
         return shape, None
-    place = {"xref": "paper", "x": 1, "y": mark.at, "xanchor": "right", "yanchor": "bottom"}
+    place = {"xref": "paper", "x": 1, "y": at, "xanchor": "right", "yanchor": "bottom"}
     if not along:
-        place = {"yref": "paper", "y": 1, "x": mark.at, "xanchor": "left", "yanchor": "top"}
+        place = {"yref": "paper", "y": 1, "x": at, "xanchor": "left", "yanchor": "top"}
     return shape, {"text": said(mark.words), "showarrow": False, **place}

@@ -23,6 +23,7 @@
   const look = ({ layout: own, data }, figure) => {
     const ink = css("ink"), soft = css("soft"), line = css("line"), small = figure.clientWidth < 420;
     const layout = painted(own);
+    for (const one of layout.shapes ?? []) one.layer = "above";
     const base = {
       paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", dragmode: coarse && !layout.scene ? false : undefined,
       font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: ink },
