@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import tempfile
@@ -277,18 +276,25 @@ def long_path(file: Path, n: int, *, poses: bool) -> None:
     pl.DataFrame(columns).write_csv(file)
 
 
+MEASURING = (
+    "import json, resource, subprocess, sys; done = subprocess.run(sys.argv[2:], stdout=open(sys.argv[1], 'wb'));"
+    "used = resource.getrusage(resource.RUSAGE_CHILDREN);"
+    "print(json.dumps([done.returncode, used.ru_utime + used.ru_stime, used.ru_maxrss]))"
+)
+"""A small process between: a child's peak of memory begins with that of the process it comes from."""
+
+
 def timed(model: Path | str, path: Path, output: Path) -> tuple[float, float, float, dict[str, Any]]:
     """Wall and processor seconds, peak megabytes, and the answer of `stiffarm compensate` in a process of its own."""
     command = [sys.executable, "-m", "stiffarm", "compensate", str(model), str(path), "-o", str(output), "--json"]
+    told = output.with_suffix(".json")
     begun = time.perf_counter()
-    with tempfile.TemporaryFile() as told, subprocess.Popen([*command, "--quiet"], stdout=told) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        seconds = time.perf_counter() - begun
-        told.seek(0)
-        answer: dict[str, Any] = json.loads(told.read())
-    scale = 1e6 if sys.platform == "darwin" else 1e3
-    return seconds, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / scale, answer
+    measured = subprocess.run(
+        [sys.executable, "-c", MEASURING, str(told), *command, "--quiet"], check=True, capture_output=True
+    )
+    seconds = time.perf_counter() - begun
+    _, processor, peak = json.loads(measured.stdout)
+    return seconds, processor, peak / (1e6 if sys.platform == "darwin" else 1e3), json.loads(told.read_bytes())
 
 
 def speed(model: Path, points: int, more: int) -> bool:
