@@ -563,3 +563,38 @@ def test_no_text_confuses_the_readers(tmp_path_factory: pytest.TempPathFactory, 
     with suppress(InputError):
         placed_program(program, Cell(), ROBOT, ArmModel.of(ROBOT).at())
     assert program.files[0].text.encode("latin-1") == text.encode()
+
+
+def test_points_of_every_type_are_read_and_a_byte_order_mark_stays_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arm = arm_file(tmp_path)
+    robot = read_robot(arm)
+    write_robot(replace(robot, controller=replace(robot.controller, absolute_accuracy="unknown")), arm)
+    q = some_joints(robot, 1, seed=14)[:, 0]
+    pose, (s, t) = fields("XYZABC", told(robot, q, "kuka")), status(robot, q)
+    rows = [
+        "DEF job ( ) ; größer",
+        "$BASE=$NULLFRAME",
+        "$TOOL=TOOL_DATA[1]",
+        "PTP XQ",
+        "LIN XF",
+        "LIN P[3] C_DIS",
+        "END",
+    ]
+    points = [
+        f"GLOBAL POS XQ={{{pose},S {s},T {t}}}",
+        f"DECL FRAME XF={{{pose}}}",
+        f"P[ 3 ]={{{pose},S {s},T {t},E1 0}}",
+    ]
+    (tmp_path / "job.src").write_bytes("\n".join(rows).encode("utf-8-sig"))
+    (tmp_path / "job.dat").write_text("\n".join(["DEFDAT job", "DECL E6POS P[3]", *points, "ENDDAT"]))
+    output = run(tmp_path, "--tool", "1=file", "--allow-absolute-accuracy")
+    after = output.read_bytes().decode("utf-8-sig").split("\n")
+    assert [after[0], *after[2:]] == rows
+    assert after[1].startswith("; MAY BE CORRECTED TWICE")
+    write_robot(robot, arm)
+    wanted = as_table(tmp_path, robot, q[:, None])[:, 0]
+    for line in output.with_suffix(".dat").read_text().splitlines()[2:5]:
+        assert_there(robot, numbers_in(line), wanted, None, None)
+    capsys.readouterr()

@@ -36,9 +36,12 @@ Edit = tuple[int, int, int, str]
 MM, DEG, PART = 4, 6, 9
 NEAR_TURN_DEG = 0.001
 HEADS = {
-    "krl": re.compile(r"^[^\S\r\n]*(?:GLOBAL\s+)?DEF(?:FCT)?\b[^\r\n]*(?:\r\n|\r|\n)", re.IGNORECASE | re.MULTILINE),
-    "rapid": re.compile(r"^[^\S\r\n]*MODULE\b[^\r\n]*(?:\r\n|\r|\n)", re.IGNORECASE | re.MULTILINE),
+    "krl": re.compile(
+        r"^(?:\xef\xbb\xbf)?[^\S\r\n]*(?:GLOBAL\s+)?DEF(?:FCT)?\b[^\r\n]*(?:\r\n|\r|\n)", re.IGNORECASE | re.MULTILINE
+    ),
+    "rapid": re.compile(r"^(?:\xef\xbb\xbf)?[^\S\r\n]*MODULE\b[^\r\n]*(?:\r\n|\r|\n)", re.IGNORECASE | re.MULTILINE),
 }
+BYTE_ORDER_MARK = "\xef\xbb\xbf"
 COMMENT = {"krl": ";", "rapid": "!"}
 
 
@@ -170,7 +173,7 @@ def _remark(program: Program, sentences: tuple[str, ...]) -> Edit:
     """A comment after the program's first line."""
     file = program.files[0]
     head = HEADS[program.language].search(file.text)
-    at = head.end() if head else 0
+    at = head.end() if head else len(BYTE_ORDER_MARK) * file.text.startswith(BYTE_ORDER_MARK)
     lines = (f"{COMMENT[program.language]} {plain(sentence)}{file.line_end}" for sentence in sentences)
     return 0, at, at, "".join(lines)
 
