@@ -39,7 +39,7 @@ def map_answer(model: KnownModel, found: DeflectionMap) -> Answer:
     document = map_document(model, found)
     best, worst = (_map_lines(model, found, document[key], key) for key in ("best", "worst"))
     lead = f"{_pull_words(found)}. {_counts(found.status, 'places')}."
-    nothing = "no place is reached"
+    nothing = "no place is reached: try another --tool (out, or a rotation vector) or --over"
     text = "\n".join([*_wrapped(lead), "", _block(best, nothing), *([_block(worst, "")] if worst else [])])
     facts = [] if found.best is None else [
         ("at the stiffest place", f"{1e6 * document['best']['deflection[m]']:.4g} um"),
@@ -118,9 +118,9 @@ def _map_lines(model: KnownModel, found: DeflectionMap, one: Mapping[str, Any] |
     if one is None or index is None:
         return []
     where = ", ".join(f"{name} {value}" for name, value in place_cells(found.region, model.robot, index))
-    spread = "" if one["sigma[m]"] is None else f" ± {1e6 * one['sigma[m]']:.2g} (1 sigma)"
+    spread = "" if one["sigma[m]"] is None else f" ± {1e6 * one['sigma[m]']:.2g} um (1 sigma)"
     lines = [f"{'stiffest' if key == 'best' else 'softest'}: {where}"]
-    lines += [f"{1e6 * one['deflection[m]']:.4g}{spread} um, {1e-6 * one['stiffness[N/m]']:.4g} N/um"]
+    lines += [f"{1e6 * one['deflection[m]']:.4g} um{spread}, {1e-6 * one['stiffness[N/m]']:.4g} N/um"]
     lines += [f"solved exactly: {1e6 * one['exact[m]']:.4g} um"]
     lines += [f"joints: {_joint_words(one['joints'])}"]
     if key == "best" and one["at_edge"]:
@@ -134,9 +134,9 @@ def _placement_lines(model: KnownModel, found: Placements, one: Mapping[str, Any
     where = ", ".join(f"{name} {value}" for name, value in place_cells(found.region, model.robot, found.best))
     x, y, z = (f"{1e3 * v:.4g}" for v in one["shift[m]"])
     turned = f" and turned by {np.degrees(one['turn[rad]']):.4g} deg" if one["turn[rad]"] else ""
-    spread = "" if one["sigma_rms[m]"] is None else f" ± {1e6 * one['sigma_rms[m]']:.2g} (1 sigma)"
+    spread = "" if one["sigma_rms[m]"] is None else f" ± {1e6 * one['sigma_rms[m]']:.2g} um (1 sigma)"
     lines = [f"best: {where}", f"the part shifted by ({x}, {y}, {z}) mm{turned}"]
-    lines += [f"deflection {1e6 * one['rms[m]']:.4g}{spread} um rms, {1e6 * one['worst[m]']:.4g} um at most"]
+    lines += [f"deflection {1e6 * one['rms[m]']:.4g} um{spread} rms, {1e6 * one['worst[m]']:.4g} um at most"]
     lines += [f"solved exactly: {1e6 * one['exact_rms[m]']:.4g} um rms, {1e6 * one['exact_worst[m]']:.4g} um at most"]
     lines += [f"joints at its first point: {_joint_words(one['joints'])}"]
     if one["at_edge"]:
