@@ -169,6 +169,12 @@ def test_figures_are_drawn_by_the_script_and_can_be_used_by_keyboard(browser: Ta
     browser.evaluate("document.querySelector('#space .plot').focus()")
     browser.press("ArrowLeft", 37)
     browser.wait_for(f"{eye} != '{before}'")
+    browser.evaluate("Plotly.downloadImage = (shown, how) => { window.saved = [shown.layout.paper_bgcolor, how] }; 0")
+    browser.evaluate("document.querySelector('#bars .save').focus()")
+    browser.press(" ", 32)
+    ground, how = browser.evaluate("window.saved")
+    assert ground == DARK["paper"]  # not the letters of a dark page on nothing
+    assert (how["format"], how["filename"]) == ("png", "bars")
     labels = browser.evaluate("[...document.querySelectorAll('.plot, svg[role=img]')].map(p => p.ariaLabel)")
     assert all(len(label) > 10 for label in labels)
 

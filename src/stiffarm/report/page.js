@@ -85,7 +85,9 @@
     button.hidden = !own.length;
     button.addEventListener("click", () => own.forEach(({ plot }, i) => {
       const filename = button.dataset.name + (own.length > 1 ? "-" + (i + 1) : "");
-      Plotly.downloadImage(plot, { format: "png", scale: 2, filename, width: plot.clientWidth, height: plot.clientHeight });
+      const ground = { paper_bgcolor: css("paper"), plot_bgcolor: css("paper") };
+      const shown = { data: plot.data, layout: { ...plot.layout, ...ground } };
+      Plotly.downloadImage(shown, { format: "png", scale: 2, filename, width: plot.clientWidth, height: plot.clientHeight });
     }));
   }
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", drawAll);

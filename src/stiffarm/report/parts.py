@@ -91,7 +91,7 @@ class Beside:
 
 @dataclass(frozen=True)
 class Folded:
-    """Parts behind a line that opens them; on paper they stand open."""
+    """Parts behind a line that opens them; on paper only what was opened."""
 
     summary: str
     parts: tuple[Part, ...]
