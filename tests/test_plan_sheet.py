@@ -153,8 +153,8 @@ def test_a_campaign_with_readings_is_not_written_over(
     assert main(["plan", *ASKED, *PULLED, "--sheet", "day.html"]) == 2
     assert "holds readings" in capsys.readouterr().err
     assert not Path("day.html").exists()
-    assert main(["plan", *ASKED, *PULLED, "--sheet", "day.csv"]) == 2
-    assert "FILE.html" in capsys.readouterr().err
+    assert main(["plan", *ASKED, *PULLED, "--sheet", "day.campaign.csv"]) == 2
+    assert "holds readings" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -163,7 +163,7 @@ def test_a_campaign_with_readings_is_not_written_over(
         (["--cell", "a.cell.toml"], "how large the arm is"),
         (["--cable-cone", "0,1:40deg"], "three components"),
         (["--cable-steepest", "-5deg"], "positive"),
-        (["--verify", "3"], "20"),
+        (["--verify", "1"], "2"),
         (["--reference-every", "0"], "1"),
     ],
 )

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from stiffarm.plan.options import Box, PlanOptions, Room
     from stiffarm.plan.problem import Plan
+    from stiffarm.plan.sheet_campaign import SheetFiles
     from stiffarm.plan.shift import Manner
 
 MOST_LINES = 40
@@ -74,11 +75,11 @@ Order = Annotated[Literal["tour", "random"], typer.Option(help="In which order r
 BothSides = Annotated[bool, typer.Option("--both-sides", help="Approach stops from both sides in turn.")]
 ReferenceEvery = Annotated[int | None, _text_option("N", "Return to the first stop after N visits.", min=1)]
 ReportFile = Annotated[File, _text_option("HTML", "The page of the plan.")]
-SheetFile = Annotated[File, _text_option("FILE.html", "The operator's sheet, and a campaign to fill in.")]
+SheetFile = Annotated[File, _text_option("FILE", "The operator's page, and a campaign to fill in.")]
 KnownLength = Annotated[
     bool, typer.Option("--known-length", help="Touches: the distance of the first two points is measured.")
 ]
-Verify = Annotated[int | None, _text_option("N", "Check by N virtual campaigns, identified.", min=20)]
+Verify = Annotated[int | None, _text_option("N", "Check by N virtual campaigns, identified.", min=2)]
 PlanOutput = Annotated[File, typer.Option("--output", "-o", metavar="PLAN", help="Plan file to write.")]
 
 
@@ -157,18 +158,18 @@ def plan(
     )  # fmt: skip
     if observe == "touch":
         return plan_touches(robot, options, [sheet, report], output, as_json, quiet)
-    beside = _beside(sheet)
+    files = _beside(sheet)
     with Steps(quiet) as steps, interruptible(quiet) as stop:
         made = run(robot, options, tell=steps.tell, stop=stop)
-    written = [] if sheet is None or beside is None else _sheet(made, sheet, beside, robot, instrument)
+    written = [] if files is None else _sheet(made, files, robot, instrument)
     return _finish(made, options, output, [*written, *_report(made, report)], as_json, quiet)
 
 
-def _beside(sheet: Path | None) -> Path | None:
-    """The campaign to fill in beside the operator's page."""
-    from stiffarm.plan.sheet_campaign import campaign_beside
+def _beside(sheet: Path | None) -> SheetFiles | None:
+    """The operator's page and the campaign to fill in."""
+    from stiffarm.plan.sheet_campaign import sheet_files
 
-    return None if sheet is None else campaign_beside(sheet)
+    return None if sheet is None else sheet_files(sheet)
 
 
 def _manner(order: Any, both_sides: bool, reference_every: int | None, seed: int) -> Manner:
@@ -203,14 +204,14 @@ def _report(made: Plan, page: Path | None) -> list[Path]:
     return [page]
 
 
-def _sheet(made: Plan, page: Path, campaign: Path, robot: str, settings: Any) -> list[Path]:
+def _sheet(made: Plan, files: SheetFiles, robot: str, settings: Any) -> list[Path]:
     """The operator's page, and the campaign to fill in; the files that were written."""
     from stiffarm.plan.sheet_campaign import write_sheet_campaign
-    from stiffarm.report.shift_page import page as page_of
+    from stiffarm.report.shift_page import page
 
-    write_text(page, page_of(made, campaign.name, robot))
-    write_sheet_campaign(made, campaign, settings)
-    return [page, campaign]
+    write_text(files.page, page(made, files.campaign.name, robot))
+    write_sheet_campaign(made, files.campaign, settings)
+    return [files.page, files.campaign]
 
 
 def _finish(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import dataclass
 from pathlib import Path
 
 from stiffarm.errors import InputError, Problem
@@ -14,12 +15,28 @@ from stiffarm.plan.problem import Plan
 READ = ("x", "y", "z", "rx", "ry", "rz")
 
 
-def campaign_beside(page: Path) -> Path:
-    """The file to fill in that goes with a page; refused where there are readings already."""
-    if page.suffix.lower() not in (".html", ".htm"):
-        allowed = "FILE.html; the campaign to fill in stands beside it as FILE.campaign.csv"
-        raise InputError(Problem("the sheet is a page", column="--sheet", found=str(page), allowed=allowed))
-    path = page.with_suffix(".campaign.csv")
+@dataclass(frozen=True)
+class SheetFiles:
+    """The page and the campaign to fill in."""
+
+    page: Path
+    campaign: Path
+
+
+def sheet_files(given: Path) -> SheetFiles:
+    """Both files by the name of one of them, or by their stem; refused where the campaign holds readings already.
+
+    >>> files = sheet_files(Path("day.html"))
+    >>> str(files.page), str(files.campaign)
+    ('day.html', 'day.campaign.csv')
+    >>> str(sheet_files(Path("day.campaign.csv")).page), str(sheet_files(Path("day")).campaign)
+    ('day.html', 'day.campaign.csv')
+    """
+    name, folder = given.name, given.parent
+    suffix = next((s for s in (".campaign.csv", ".csv", ".html", ".htm") if name.lower().endswith(s)), "")
+    stem = name[: len(name) - len(suffix)]
+    page = given if suffix in (".html", ".htm") else folder / f"{stem}.html"
+    path = given if suffix.endswith("csv") else folder / f"{stem}.campaign.csv"
     if path.is_file() and _holds_readings(path):
         raise InputError(
             Problem(
@@ -30,7 +47,7 @@ def campaign_beside(page: Path) -> Path:
                 next_step="Or move the campaign away",
             )
         )
-    return path
+    return SheetFiles(page, path)
 
 
 def _holds_readings(path: Path) -> bool:

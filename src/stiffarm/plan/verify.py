@@ -41,7 +41,7 @@ from stiffarm.robot.arm import Placement
 
 CHANCE = 0.01
 """Of any of the comparisons to fail although everything is as promised."""
-FEWEST = 20
+FEWEST = 2
 AT_ONCE = 50
 """Virtual campaigns simulated together."""
 PURPOSE = 11

@@ -11,6 +11,7 @@ from importlib.resources import files
 
 import numpy as np
 
+from stiffarm.measure.settings import stem_of
 from stiffarm.plan.plan_file import forces_of, hooks_of
 from stiffarm.plan.problem import Cable, FixedForce, Floats, Plan, Shift
 from stiffarm.plan.said import duration
@@ -74,7 +75,7 @@ def page(plan: Plan, campaign: str, robot: str) -> str:
         cells=cells(plan),
         steps=steps(plan, campaign),
         notes=plan.notes,
-        command=f"stiffarm identify {robot} {campaign} -o {campaign.removesuffix('.campaign.csv')}.model.json",
+        command=f"stiffarm identify {robot} {campaign} -o {stem_of(campaign)}.model.json",
     )
 
 
