@@ -12,7 +12,7 @@ INSTALL := $(BIN)/python -m pip install -qq --disable-pip-version-check --constr
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test bench clean
+.PHONY: demo test docs bench clean
 .DEFAULT_GOAL := test
 
 demo: $(STAMP)
@@ -23,6 +23,9 @@ test: $(STAMP)
 	$(BIN)/ruff format --check src tests bench
 	$(BIN)/mypy
 	$(BIN)/pytest -n 2 -rfEs
+
+docs: $(STAMP)
+	$(BIN)/python docs/build.py
 
 bench: $(STAMP)
 	$(BIN)/python bench/all.py

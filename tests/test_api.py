@@ -30,9 +30,10 @@ class OtherFrame:
         return self.cells[name]
 
 
-def test_the_page_about_python_runs() -> None:
-    done = doctest.testfile(str(ROOT / "docs" / "python.md"), module_relative=False, optionflags=doctest.ELLIPSIS)
-    assert done.attempted > 15
+@pytest.mark.parametrize(("name", "least"), [("python.md", 15), ("extending.md", 10)])
+def test_the_examples_of_a_page_run(name: str, least: int) -> None:
+    done = doctest.testfile(str(ROOT / "docs" / name), module_relative=False, optionflags=doctest.ELLIPSIS)
+    assert done.attempted > least
     assert done.failed == 0
 
 

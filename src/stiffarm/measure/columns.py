@@ -107,6 +107,20 @@ def meaning_of(name: str, robot: Robot | None = None) -> Meaning | None:
     return None
 
 
+def described() -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Every column name, families by their form, with the dimensions its unit may have (none for text).
+
+    >>> dict(described())["q.<joint>"]
+    ('angle', 'length')
+    """
+    names = [*TEXTS, *COUNTS, *_DIMENSIONS, *(f"{family}.<joint>" for family in _JOINT_FAMILIES)]
+    names += [
+        f"{family}{point}.{axis}" for family in _WRENCH_FAMILIES for point in ("", ".<load point>") for axis in AXES
+    ]
+    found = ((name, meaning_of(name)) for name in (*names, "temperature.<name>"))
+    return tuple((name, meaning.dimensions) for name, meaning in found if meaning is not None)
+
+
 def _joint_dimensions(family: str, joint: str, robot: Robot | None) -> tuple[str, ...]:
     if family == "approach":
         return ("number",)
