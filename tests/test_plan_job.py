@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from stiffarm.measure.writing import write_table
 from stiffarm.model.evaluate import predict
 from stiffarm.model.loads import State
 from stiffarm.plan.job import Job, job_of
+from stiffarm.plan.marker_choice import best_markers, value_of
 from stiffarm.plan.options import Box, PlanOptions
 from stiffarm.plan.texts import angles_of, attachment_of, box_of, force_of, point_of, span_of
 from stiffarm.robot.arm import Prior
@@ -104,3 +106,20 @@ def test_angles_have_the_unit_of_their_joint() -> None:
     for text, words in (("A9=1[deg]", "no such joint"), ("A2=1,2[m]", "not a unit of an angle"), ("A2", "its values")):
         with pytest.raises(InputError, match=words):
             angles_of(text, "--angles", ARM)
+
+
+def test_the_markers_that_tell_most_are_read() -> None:
+    found = job(direction=None, criterion="A")
+    values = {}
+    for some in combinations(("P1", "P2", "P3"), 2):
+        rows = replace(found.refiner.information, reading=replace(found.problem.reading, markers=some)).rows(
+            found.pool.stops.take(np.unique(np.linspace(0, len(found.pool.stops) - 1, 64).astype(np.int64)))
+        )
+        information = np.einsum("nkp,nkq->pq", rows, rows) * (3.0 / 64.0)
+        values[some] = float(np.sqrt(np.trace(np.linalg.inv(information)) / information.shape[0]))
+        assert value_of(found, some) == pytest.approx(values[some], rel=1e-6)
+    assert best_markers(found, 2) == min(values, key=lambda some: values[some])
+    with pytest.raises(InputError, match="allowed: 1 to 3: P1 P2 P3"):
+        best_markers(found, 4)
+    with pytest.raises(InputError, match="for deflections alone"):
+        best_markers(job_of(ARM, PlanOptions(poses=12, criterion="D")), 1)

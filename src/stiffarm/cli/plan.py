@@ -55,6 +55,7 @@ Observe = Annotated[
     Literal["deflection", "position", "pose", "touch"] | None, typer.Option(help="Default: deflection for compliances.")
 ]
 Marker = Annotated[Patterns, _text_option("NAME", "A point that is read; repeatable.")]
+BestMarkers = Annotated[int | None, _text_option("K", "Read the K markers that tell most.", min=1)]
 Sigma = Annotated[Maybe, _text_option("LENGTH", "Of every number read; default 0.03mm.")]
 SigmaRotation = Annotated[Maybe, _text_option("ANGLE", "Of rotations of poses.")]
 InstrumentFile = Annotated[File, _text_option("FILE", "Settings (NAME.campaign.toml) of the instrument.")]
@@ -104,6 +105,7 @@ def plan(
     angles: Angles = [],  # noqa: B006
     observe: Observe = None,
     marker: Marker = [],  # noqa: B006
+    best_markers: BestMarkers = None,
     sigma: Sigma = None,
     sigma_rotation: SigmaRotation = None,
     instrument: InstrumentFile = None,
@@ -140,12 +142,11 @@ def plan(
     from stiffarm.plan.api import plan as run
     from stiffarm.plan.options import PlanOptions
 
-    direction, load_point = _load(load)
-    force_n, force_world = _force(force)
+    (direction, load_point), (force_n, force_world) = _load(load), _force(force)
     options = PlanOptions(
         experiments=experiments, poses=poses, criterion=criterion, test_pose=_test_pose(test_pose),
         geometry=geometry, elastic=elastic, template=template, links=links, select=tuple(select), fix=tuple(fix),
-        angles=_angles(angles, robot), observe=observe, markers=tuple(marker),
+        angles=_angles(angles, robot), observe=observe, markers=tuple(marker), best_markers=best_markers,
         sigma_m=_maybe(texts.length_of, sigma, "--sigma"), sigma_rad=_angle(sigma_rotation, "--sigma-rotation"),
         settings=instrument, force_n=force_n, force_world=force_world, direction=direction, load_point=load_point,
         cable=_cable(cable, cable_box), tool_box=_maybe(texts.box_of, tool_box, "--tool-box"),

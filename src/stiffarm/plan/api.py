@@ -21,6 +21,7 @@ from stiffarm.plan.constraints import LineOfSight
 from stiffarm.plan.curve import curve_of
 from stiffarm.plan.information import triangle
 from stiffarm.plan.job import Job, job_of
+from stiffarm.plan.marker_choice import best_markers
 from stiffarm.plan.options import PlanOptions
 from stiffarm.plan.plan_file import as_typed
 from stiffarm.plan.problem import Certificate, Plan
@@ -64,6 +65,8 @@ def _planned(
     arm = robot if isinstance(robot, Robot) else read_robot(robot)
     tell("candidates")
     job = job_of(arm, options)
+    if options.best_markers is not None:
+        job = job_of(arm, replace(options, markers=best_markers(job, options.best_markers)))
     search = Search(
         job.refiner, job.pool, np.random.default_rng(options.seed), Effort(refined=not job.fixed), stop, tell
     )

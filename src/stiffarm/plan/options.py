@@ -78,6 +78,8 @@ class PlanOptions:
     """None: deflections when only compliances are asked for, else positions."""
     markers: tuple[str, ...] = ()
     """Empty: every marker of the tool, the tool point when it has none or for poses."""
+    best_markers: int | None = None
+    """So many of these markers are read, those that tell most; None: all."""
     sigma_m: float | None = None
     """Standard deviation of every number read (a deflection's own); None: as the settings say, else `SIGMA_M`."""
     sigma_rad: float | None = None
