@@ -128,7 +128,7 @@ def choices_of(annotation: Any) -> tuple[str, ...]:
 
 
 def _cell(text: str | None) -> str:
-    return re.sub(r"(?<!\\)\|", r"\\|", " ".join((text or "").split()))
+    return re.sub(r"(?<!\\)([|*<])", r"\\\1", " ".join((text or "").split()))
 
 
 def keys(module: Any) -> Iterator[str]:
