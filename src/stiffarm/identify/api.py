@@ -22,6 +22,7 @@ from stiffarm.identify.judge import geometry_alone, validate, verdict
 from stiffarm.identify.options import Options
 from stiffarm.identify.remains import configurations_of
 from stiffarm.identify.seen import fingerprints
+from stiffarm.identify.springs import negative_springs
 from stiffarm.identify.suspects import find_suspects
 from stiffarm.identify.touch_faults import touch_faults
 from stiffarm.identify.unknowns import ask
@@ -89,6 +90,7 @@ def identify(
     estimate = assemble(found, options, holdout=holdout, verdict=answer, outliers=suspects, provenance=origin)
     added = (*(() if trial.note is None else (trial.note,)), *((EXACTLY,) if options.exact else ()))
     beside = None if holdout is None else geometry_alone(wanted, used, options)
+    odd = (*odd, *negative_springs(estimate.parameters))
     notes = (*campaign.warnings, *odd, *added, *estimate.notes, *warnings_of(found))
     separated = separations(found, used, options)
     placed = configurations_of(campaign, estimate.remains, holdout)
