@@ -50,6 +50,7 @@ def _listed(written: list[str], files: Files) -> str:
     """What was written, and what to open first."""
     first = {
         files.page: "the model, in a browser",
+        files.sheet: "what the operator does, in a browser",
         files.plan: "what to measure, in a spreadsheet",
         files.program: "the corrected path, for a KUKA controller",
     }
@@ -87,10 +88,20 @@ def assess(files: Files, seed: int) -> Told:
 
 def plan(files: Files, seed: int) -> Told:
     """The best measurements for that, with a bound on how much better any could be."""
+    from dataclasses import replace
+
+    from stiffarm.cli.common import json_text, write_text
     from stiffarm.plan.plan_file import write_plan
+    from stiffarm.plan.sheet_campaign import write_sheet_campaign
+    from stiffarm.plan.words import document_of
+    from stiffarm.report.shift_page import page
 
     made = best_plan(files.robot, seed)
     write_plan(made, files.plan)
+    write_text(files.plan_answer, json_text(document_of(replace(made, seconds=0.0))))  # the same bytes for a seed
+    files.sheet_campaign.unlink(missing_ok=True)
+    write_sheet_campaign(made, files.sheet_campaign, None)
+    write_text(files.sheet, page(made, files.sheet_campaign.name, files.robot.name))
     assert made.certificate is not None
     assert made.attachment_m is not None
     x, y, _ = made.attachment_m
@@ -98,7 +109,7 @@ def plan(files: Files, seed: int) -> Told:
         f"Plan. {POSES} configurations, {EXPERIMENTS // POSES} times each, {CABLE_N:.0f} N towards the floor at x = "
         f"{x:.2f}, y = {y:.2f} m: {1e3 * made.value:.4f} mm expected where it works, and no plan of this size gets "
         f"under {1e3 * made.certificate.bound:.4f}.",
-        (files.plan,),
+        (files.plan, files.plan_answer, files.sheet, files.sheet_campaign),
         {"plan[m]": made.value, "bound[m]": made.certificate.bound},
     )
 

@@ -78,9 +78,12 @@ def look(files: Files, seed: int) -> Told:
     from stiffarm.cli.common import write_text
     from stiffarm.identify.model_file import read_estimate
     from stiffarm.report.model_page import page
+    from stiffarm.report.plan_answer import read_plan_answer
+    from stiffarm.robot.reading import read_robot
 
-    write_text(files.page, page(read_estimate(files.model)))
+    plan = read_plan_answer(files.plan_answer, read_robot(files.robot))
+    write_text(files.page, page(read_estimate(files.model), plan=plan))
     return Told(
-        "Report. One page: verdict, springs with their intervals, what the fit leaves, where it was learned.",
+        "Report. One page: verdict, springs with their intervals, what the fit leaves, the plan and its bound.",
         (files.page,),
     )

@@ -36,6 +36,21 @@ class Files:
         return self.folder / f"{ROBOT}.plan.csv"
 
     @property
+    def plan_answer(self) -> Path:
+        """The plan with its certificate, for the page."""
+        return self.folder / f"{ROBOT}.plan.json"
+
+    @property
+    def sheet(self) -> Path:
+        """What the operator does, stop by stop."""
+        return self.folder / f"{ROBOT}-sheet.html"
+
+    @property
+    def sheet_campaign(self) -> Path:
+        """The campaign the operator fills in."""
+        return self.folder / f"{ROBOT}-sheet.campaign.csv"
+
+    @property
     def campaign(self) -> Path:
         """What was measured."""
         return self.folder / f"{ROBOT}.campaign.csv"
