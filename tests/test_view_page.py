@@ -135,9 +135,17 @@ def test_drawn_and_moved_by_the_keyboard(view: View, tmp_path: Path) -> None:
         assert outside == []
 
 
+HEARS = (
+    "-c",
+    "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from stiffarm.cli.main import main; sys.exit(main(sys.argv[1:]))",
+)
+"""The command, which hears Ctrl-C even where the tests run in the background of a shell that lets nothing hear it."""
+
+
 def command(*arguments: str) -> subprocess.Popen[str]:
     """The command in a process of its own."""
-    words = [sys.executable, "-m", "stiffarm", "view", *arguments]
+    words = [sys.executable, *HEARS, "view", *arguments]
     group = {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP} if sys.platform == "win32" else {}
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     return subprocess.Popen(words, text=True, **pipes, **group)  # type: ignore[call-overload, no-any-return]
