@@ -123,7 +123,7 @@ BAD = [
     Bad("experiment misspelt", change("experiment", "experment"), ("Rename 'experment'",), 1),
     Bad("impossible unit", change("x[mm]", "x[kg]"), ("not a length", "m mm um"), 1, "x[kg]"),
     Bad("unknown unit", change("x[mm]", "x[inch]"), ("not a length", "m mm um"), 1, "x[inch]"),
-    Bad("missing unit", change("x[mm]", "x"), ("missing", "m mm um", "x[m]"), 1, "x"),
+    Bad("missing unit", change("x[mm]", "x"), ("missing", "m mm um", "x[mm]"), 1, "x"),
     Bad("degree sign", change("q.A2[deg]", "q.A2[\u00b0]"), ("not an angle", "'q.A2[deg]'"), 1, "q.A2[\u00b0]"),
     Bad("micro sign", change("x[mm]", "x[\u00b5m]"), ("not a length", "'x[um]'"), 1, "x[\u00b5m]"),
     Bad("unit in capitals", change("x[mm]", "x[MM]"), ("not a length", "'x[mm]'"), 1, "x[MM]"),

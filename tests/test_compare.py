@@ -21,6 +21,7 @@ from stiffarm.identify.model_file import write_estimate
 from stiffarm.identify.options import Options
 from stiffarm.measure.campaign import Isotropic, LoadUncertainty, Setup
 from stiffarm.measure.virtual import simulate
+from stiffarm.robot.writing import write_robot
 
 KNOWN = Options(folds=0, estimator="wls")
 HARD = "A2.compliance"
@@ -129,3 +130,19 @@ def test_by_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text = capsys.readouterr().out
     assert text.startswith("1 of 6 parameters changed beyond noise")
     assert "urad/(N m)" in text
+
+
+def test_when_nothing_can_be_compared_that_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The truth of a virtual campaign has no uncertainty: it is no proof that nothing changed."""
+    write_robot(ROBOT, tmp_path / "arm.robot.toml")
+    head = "experiment," + ",".join(f"q.{joint.name}[deg]" for joint in ROBOT.joints)
+    (tmp_path / "a.plan.csv").write_text(f"{head}\ne1{',10' * len(ROBOT.joints)}\n", encoding="utf-8")
+    truth, found = str(tmp_path / "truth.model.json"), str(tmp_path / "b.model.json")
+    simulate_it = ["simulate", str(tmp_path / "arm.robot.toml"), str(tmp_path / "a.plan.csv"), "--truth-out", truth]
+    assert main([*simulate_it, "-o", str(tmp_path / "a.campaign.csv")]) == 0
+    write_estimate(model(0), Path(found))
+    capsys.readouterr()
+    assert main(["compare", truth, found]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("nothing could be compared")
+    assert max(map(len, text.splitlines())) <= 80

@@ -78,4 +78,5 @@ def did_you_mean(name: str, known: Sequence[str]) -> str | None:
     "did you mean 'experiment'?"
     """
     close = get_close_matches(name, known, n=1, cutoff=0.75)
+    close = close or [one for one in known if one.lower() == name.lower()]
     return f"did you mean '{close[0]}'?" if close else None

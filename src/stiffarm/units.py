@@ -76,6 +76,8 @@ _OTHER_SPELLINGS = {
 """How units of the same size are written elsewhere, to be named in a message; nothing is converted in silence."""
 
 _HEADER = re.compile(r"^\s*(?P<name>[^\[\]]*?)\s*(?:\[(?P<unit>[^\[\]]*)\])?\s*$")
+_USUAL = ("mm", "deg", "N")
+"""Units that people's numbers are in when they do not say so: what examples in messages are written in."""
 _QUANTITY = re.compile(r"^\s*(?P<value>[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)\s*(?P<unit>\S+)?\s*$")
 
 
@@ -85,14 +87,15 @@ def units_of(*dimensions: str) -> list[str]:
 
 
 def nearest_unit(text: str | None, allowed: Sequence[str]) -> str:
-    """The allowed unit that a text most likely means, the first when nothing is near.
+    """The allowed unit that a text most likely means, the usual one when nothing is near.
 
-    >>> nearest_unit("\N{DEGREE SIGN}", ["rad", "deg"]), nearest_unit("MM", ["m", "mm"]), nearest_unit(None, ["m"])
-    ('deg', 'mm', 'm')
+    >>> nearest_unit("\N{DEGREE SIGN}", ["rad", "deg"]), nearest_unit("M", ["m", "mm"]), nearest_unit(None, ["m", "mm"])
+    ('deg', 'm', 'mm')
     """
     plain = (text or "").strip().lower()
     meant = _OTHER_SPELLINGS.get(plain) or next((unit for unit in allowed if unit.lower() == plain), None)
-    return allowed[0] if meant is None or meant not in allowed else meant
+    usual = next((unit for unit in _USUAL if unit in allowed), allowed[0])
+    return usual if meant is None or meant not in allowed else meant
 
 
 def split_header(header: str) -> tuple[str, str | None]:
@@ -108,6 +111,23 @@ def split_header(header: str) -> tuple[str, str | None]:
     return match["name"], None if unit is None else unit.strip()
 
 
+def _example(text: str, dimension: str) -> str:
+    """A quantity as it should be written: with what stands there, when that can be told.
+
+    >>> _example("0,03mm", "length"), _example("1500", "force"), _example("thin", "length")
+    ('0.03mm', '1500 N', '0.1 mm')
+    """
+    symbols = units_of(dimension)
+    usual = next((symbol for symbol in _USUAL if symbol in symbols), symbols[:2][-1])
+    match = _QUANTITY.match(text.replace(",", ".", 1))
+    if match is not None and math.isfinite(float(match["value"])):
+        if match["unit"] in symbols:
+            return text.strip().replace(",", ".", 1)
+        if match["unit"] is None:
+            return f"{match['value']} {usual}"
+    return f"0.1 {usual}"
+
+
 def parse_quantity(text: str | float, dimension: str, *, file: str | None = None, key: str | None = None) -> float:
     """SI value of a quantity such as ``"0.03 mm"``; a bare number is refused, its unit being unknown.
 
@@ -117,7 +137,6 @@ def parse_quantity(text: str | float, dimension: str, *, file: str | None = None
     match = _QUANTITY.match(str(text))
     unit = UNITS.get(match["unit"] or "") if match else None
     if match is None or unit is None or unit.dimension != dimension or not math.isfinite(float(match["value"])):
-        example = units_of(dimension)[:2][-1]
         raise InputError(
             Problem(
                 f"a {dimension} with its unit is needed",
@@ -125,7 +144,7 @@ def parse_quantity(text: str | float, dimension: str, *, file: str | None = None
                 column=key,
                 found=found_text(text),
                 allowed=f"a number and one of {' '.join(units_of(dimension))}",
-                next_step=f'Write for instance "0.1 {example}"',
+                next_step=f'Write for instance "{_example(str(text), dimension)}"',
             )
         )
     return unit.to_si(float(match["value"]))

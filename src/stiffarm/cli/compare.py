@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from stiffarm.cli.common import AsJson, Output, Quiet, Seed, answer
+from stiffarm.cli.common import WIDTH, AsJson, Output, Quiet, Seed, answer
 
 
 def compare(
@@ -41,7 +42,11 @@ def compare(
         "notes": list(found.notes),
     }
     units = {p.name: p.unit for p in models[0].parameters}
-    lines = [f"{len(changed)} of {found.compared} parameters changed beyond noise"]
+    lines = [
+        f"{len(changed)} of {found.compared} parameters changed beyond noise"
+        if found.compared
+        else "nothing could be compared: both models must tell a parameter, each with its uncertainty"
+    ]
     for c in found.changed:
         factor, unit = shown_unit(units[c.name])
         lines.append(f"  {c.name}: {factor * c.difference:+.4g} +- {factor * c.std:.2g} {unit}, p = {c.p:.2g}")
@@ -52,5 +57,6 @@ def compare(
         reasons.setdefault(n.why, []).append(n.name)
     lines += [f"not compared: {' '.join(names)} ({why})" for why, names in reasons.items()]
     lines += [f"note: {note}" for note in found.notes]
+    lines = [part for line in lines for part in textwrap.wrap(line, WIDTH, subsequent_indent="    ")]
     answer(document, "\n".join(lines), as_json, output)
     return 0

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from stiffarm.cli.common import AsJson, Quiet, Seed, answer, write_text
+from stiffarm.cli.common import WIDTH, AsJson, Quiet, Seed, answer, write_text
 
 
 def report(
@@ -49,7 +50,7 @@ def report(
     written = [] if folder is None else write_figures(drawn, folder)
     usable = "USABLE" if estimate.verdict.usable else "NOT USABLE"
     verdict = {"usable": estimate.verdict.usable, "reasons": list(estimate.verdict.reasons)}
-    text = f"{usable}\n{summary(estimate)}\nwrote {file}"
+    text = f"{usable}\n{textwrap.fill(summary(estimate), WIDTH)}\nwrote {file}"
     text += f"\nwrote {len(written)} figures into {folder}" if written else ""
     document = {"file": str(file), "verdict": verdict, "summary": summary(estimate)}
     answer(document | {"figures": [str(one) for one in written]}, text, as_json)

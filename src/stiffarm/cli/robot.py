@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stiffarm.cli.common import AsJson, Output, Quiet, Seed, answer, show_problems, warn_all
+from stiffarm.cli.common import WIDTH, AsJson, Output, Quiet, Seed, answer, show_problems, warn_all
 from stiffarm.cli.robot_frames import robot_frames
 
 if TYPE_CHECKING:
@@ -41,7 +42,11 @@ def list_robots(as_json: AsJson = False, seed: Seed = 0, quiet: Quiet = False, o
 
     robots = {name: read_robot(name) for name in packaged_robots()}
     width = max(map(len, robots))
-    lines = [f"  {name:{width}}  {robot.name} ({_kinds(robot)})" for name, robot in robots.items()]
+    hanging = " " * (width + 4)
+    lines = [
+        textwrap.fill(f"  {name:{width}}  {robot.name} ({_kinds(robot)})", WIDTH, subsequent_indent=hanging)
+        for name, robot in robots.items()
+    ]
     text = "Robots that come along; a name stands wherever a robot file may:\n" + "\n".join(lines)
     document = {"robots": [{"name": name, **_summary(robot)} for name, robot in robots.items()]}
     answer(document, f"{text}\nOne of them in words: stiffarm robot show NAME", as_json, output)

@@ -102,7 +102,7 @@ def simulate(
         loads=_loads(loads, planned),
         exact=exact,
     )
-    warn_all((*planned.warnings, *_exact_rotations(virtual.campaign)))
+    warn_all((*planned.warnings, *_exact_rotations(virtual.campaign), *_rows_of_their_own(planned, sigma, sigma_m)))
     settings = _write(virtual.campaign, output, plan)
     if truth_out is not None:
         command = _command_line(
@@ -203,6 +203,27 @@ def _exact_rotations(campaign: Campaign) -> list[str]:
         return []
     step = "--sigma-rotation" if isinstance(instrument, Isotropic) else "columns sigma.rx, sigma.ry, sigma.rz"
     return [f"the rotations of {count} pose rows are exact: nothing says how they scatter ({step} would)"]
+
+
+def _rows_of_their_own(plan: Campaign, sigma: str | None, sigma_m: float | None) -> list[str]:
+    """A sentence when ``--sigma`` says otherwise than rows that state their own scatter, which they keep."""
+    import numpy as np
+
+    if sigma_m is None:
+        return []
+    own = plan.readings.sigma[:3]
+    asked = np.where(plan.kind("deflection"), np.sqrt(2.0), 1.0) * sigma_m
+    same = np.isclose(own, asked, rtol=0.01, atol=0.0) | np.isclose(own, sigma_m, rtol=0.01, atol=0.0)
+    other = (np.isfinite(own) & ~same).any(axis=0)
+    if not other.any():
+        return []
+    first = int(np.argmax(other))
+    stated = 1e3 * float(np.nanmax(own[:, first]))
+    return [
+        f"{int(other.sum())} of {len(plan.readings)} rows keep the scatter they state themselves (sigma.x[..] ...: "
+        f"{stated:.4g} mm in row {int(plan.readings.row[first])}), which --sigma {sigma} does not change; take these "
+        "columns out of the plan to read with it"
+    ]
 
 
 def _write(campaign: Campaign, output: Path, plan: Path) -> Path | None:

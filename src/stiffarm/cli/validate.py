@@ -164,12 +164,19 @@ def _conformity_document(path: Conformity, found: Validation, over: Path | None)
 def _lines(found: Validation, path: Conformity | None) -> list[str]:
     from stiffarm.cli.iso_text import iso_lines
 
-    lines = ["USABLE" if found.verdict.usable else "NOT USABLE", *(f"  - {r}" for r in found.verdict.reasons)]
+    lines = ["USABLE" if found.verdict.usable else "NOT USABLE", *_reasons(found)]
     lines += [f"{found.rows} readings; largest error {(found.max_m or 0) * 1e3:.3g} mm; refitted: {found.refit}"]
     lines += [f"  setup {name}: {error * 1e3:.4g} mm" for name, error in found.by_setup.items()]
     if found.iso9283 is not None:
         lines += iso_lines(found.iso9283)
     return lines if path is None else [*lines, "", *_conformity_lines(path, found)]
+
+
+def _reasons(found: Validation) -> list[str]:
+    import textwrap
+
+    why = found.verdict.reasons
+    return [part for r in why for part in textwrap.wrap(r, 78, initial_indent="  - ", subsequent_indent="    ")]
 
 
 def _conformity_lines(path: Conformity, found: Validation) -> list[str]:

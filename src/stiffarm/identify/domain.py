@@ -71,7 +71,7 @@ def leaving(
     force = force_factor(domain, wrench_world)
     if (force > INSIDE).any():
         worst, first = float(force.max()), int(row[np.argmax(force > INSIDE)])
-        much = "though none was calibrated" if np.isinf(worst) else f"{worst:.3g} times the largest calibrated"
+        much = "it had none" if np.isinf(worst) else f"{worst:.3g} times the largest calibrated"
         said.append(f"force beyond the calibration: {much} ({_rows(force > INSIDE, first)})")
     turned = joint_factor(domain, joints, np.nan_to_num(q))
     beyond = (turned > INSIDE) & np.isfinite(q)

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any, NoReturn
 
-from stiffarm.errors import InputError, Problem
+from stiffarm.errors import InputError, Problem, found_text
 
 
-def read_json(path: Path) -> Any:
-    """What a JSON file holds; `InputError` when it cannot be read.
+def read_json(path: Path, wanted: str = "a model file, which identify writes (-o my.model.json)") -> Any:
+    """What a JSON file holds; `InputError`, which names what is ``wanted``, when it cannot be read.
 
     ``NaN`` and ``Infinity``, which Python would read, are no JSON: what is not finite is written as null.
     """
@@ -19,11 +19,13 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_bytes(), parse_constant=_refuse)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
-        step = "Check the path; models are written by identify"
-        raise InputError(Problem("the model file cannot be read", file, found=reason, next_step=step)) from None
+        what, step = "this file cannot be read", "Check the path"
+        raise InputError(Problem(what, file, found=reason, allowed=wanted, next_step=step)) from None
     except json.JSONDecodeError as error:
         what = f"this is not JSON ({error.msg.lower()})"
-        raise InputError(Problem(what, file, row=error.lineno, column=f"character {error.colno}")) from None
+        line = "nothing" if not error.doc.strip() else found_text(error.doc.split("\n")[error.lineno - 1].strip())
+        place = f"character {error.colno}"
+        raise InputError(Problem(what, file, error.lineno, place, found=line, allowed=wanted)) from None
     except UnicodeDecodeError:
         raise InputError(Problem("this is not text in UTF-8", file)) from None
     except RecursionError:

@@ -66,11 +66,11 @@ def shift_words(plan: Plan) -> list[str]:
     shift = plan.shift
     if shift is None:
         return []
-    how = (
-        "in rounds of a short tour, every second one backwards"
-        if shift.order == "tour"
-        else "in rounds of random order"
-    )
+    rounds = int(shift.repeat[~shift.reference].max(initial=1))
+    if shift.order == "tour":
+        how = "in rounds of a short tour, every second one backwards" if rounds > 1 else "in a short tour"
+    else:
+        how = "in rounds of random order" if rounds > 1 else "in random order"
     known = all(joint.speed is not None for joint in plan.problem.robot.joints)
     words = f"Driven {how}" + (f": {duration(shift.driving_s)} at full speed." if known else ".")
     if shift.sided:

@@ -17,6 +17,9 @@ POINT = 'X,Y,Z[unit], such as "5.04,6,-0.891[m]"'
 BOX = 'sides by axis, such as "x=2..6,y=6,z=-0.891[m]" or "z>=0.5[m]"'
 FORCE = 'a size such as 4000N, or three components such as "0,0,-2600[N]"'
 _UNIT = re.compile(r"^(?P<body>.*)\[(?P<unit>[^\[\]]*)\]\s*$", re.DOTALL)
+FARTHEST_M = 100.0
+"""No cell is larger: farther coordinates are millimetres that are called metres."""
+_DECIMAL_COMMA = re.compile(r"^\s*[-+]?\d+,\d+\s*[a-zA-Z]+\s*$")
 _SIDE = re.compile(r"^\s*(?P<axis>[xyz])\s*(?P<sign><=|>=|=|<|>)\s*(?P<value>\S.*?)\s*$")
 
 
@@ -57,6 +60,10 @@ def box_of(text: str, option: str) -> Box:
         if not sign.startswith(">"):
             high[axis] = min(high[axis], bounds[-1])
     for axis in "xyz":
+        far = [bound for bound in (low[axis], high[axis]) if FARTHEST_M < abs(bound) < INFINITY]
+        if far:
+            what = f"the units look wrong: {axis} = {far[0]:g} m"
+            raise _refusal(what, text, option, f"at most {FARTHEST_M:g} m from the origin; mend the number or its unit")
         if low[axis] > high[axis]:
             what = f"the box is empty: {axis} from {low[axis]:g} m to {high[axis]:g} m"
             raise _refusal(what, text, option, BOX)
@@ -80,7 +87,7 @@ def force_of(text: str, option: str) -> float | Vector3:
     >>> force_of("4 kN", "--force"), force_of("0,0,-2.6[kN]", "--force")
     (4000.0, (0.0, 0.0, -2600.0))
     """
-    if "," in text:
+    if "," in text and not _DECIMAL_COMMA.match(text):
         components = point_of(text, option, "force")
         if not any(components):
             raise _refusal("this force is nothing", text, option, FORCE)

@@ -70,7 +70,7 @@ def _refuse(groups: Groups, pull: Pull | None, named: Collection[str]) -> None:
                 column="--force",
                 found=_pull_words(pull),
                 allowed=_others(pull),
-                next_step=f"Choose such a load, or leave out {'it' if len(wanted) == 1 else 'them'}: "
+                next_step=f"Choose such a load, or leave {'it' if len(wanted) == 1 else 'them'} out: "
                 + " ".join(f"--fix '{name}'" for name in wanted[:MOST_NAMED]),
             )
         )
@@ -84,7 +84,7 @@ def _refuse(groups: Groups, pull: Pull | None, named: Collection[str]) -> None:
                     column="--force",
                     found=_pull_words(pull),
                     allowed=_others(pull),
-                    next_step="Choose such a load or further markers, or leave out "
+                    next_step="Choose such a load or further markers, or leave it out: "
                     + " ".join(f"--fix '{name}'" for name in lost[:MOST_NAMED]),
                 )
             )

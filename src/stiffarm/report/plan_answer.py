@@ -11,6 +11,7 @@ from stiffarm.errors import InputError, Problem, found_text
 from stiffarm.identify.json_file import read_json
 from stiffarm.robot.arm import Robot
 
+ANSWER = "the answer of a plan, which plan writes (-o my.plan.json)"
 Triple = tuple[FiniteFloat, FiniteFloat, FiniteFloat]
 
 
@@ -92,7 +93,7 @@ class PlanAnswer(_Table):
 
 def read_plan_answer(path: Path, robot: Robot) -> PlanAnswer:
     """The answer in a file; `InputError` says what it is not."""
-    return plan_answer_of(read_json(path), robot, str(path))
+    return plan_answer_of(read_json(path, ANSWER), robot, str(path))
 
 
 def plan_answer_of(document: Any, robot: Robot, file: str | None = None) -> PlanAnswer:

@@ -28,6 +28,7 @@ _TOKEN = re.compile(
     r'''"""(?:\\.|[^\\])*?"""(?:"{0,2})|\'\'\'.*?\'\'\'(?:'{0,2})|"(?:\\.|[^"\\\n])*"|'[^'\n]*'|#[^\n]*|[\[\]{}\n]''',
     re.DOTALL,
 )
+_DECIMAL_COMMA = re.compile(r"([\w.-]+\s*=\s*[-+]?\d+),(\d+)")
 _ERROR_LINE = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 
@@ -161,9 +162,20 @@ def _syntax_problem(text: str, message: str, file: str) -> Problem:
     else:
         row = int(place[1]) if place else None
     found = lines[row - 1].strip() if row is not None and row <= len(lines) else text[:60]
-    next_step = "This is JSON: a robot file is TOML" if text.lstrip().startswith("{") else None
+    next_step = _likely_cause(text, found, file)
     what = f"this is not valid TOML ({reason[:1].lower()}{reason[1:120]})"
     return Problem(what, file, row, None, found_text(found), 'lines such as  key = 1.0,  key = "text"', next_step)
+
+
+def _likely_cause(text: str, found: str, file: str) -> str | None:
+    """What a text that is no TOML most likely is, with the way out."""
+    if text.lstrip().startswith("{"):
+        return "This is JSON: a robot file is TOML"
+    if file.lower().endswith(".csv"):
+        return "This is a table: the robot or model comes first, then the table"
+    if comma := _DECIMAL_COMMA.fullmatch(found):
+        return f"With a decimal point: {comma[1]}.{comma[2]}"
+    return None
 
 
 def key_rows(text: str) -> dict[Path, int]:

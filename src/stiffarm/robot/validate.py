@@ -134,7 +134,9 @@ def _problem(source: TomlSource, model: type[RobotTable], detail: ErrorDetails) 
         return _unknown_key(source, model, location, path)
     key = next((step for step in reversed(path) if isinstance(step, str)), "")
     allowed = "spring, pneumatic" if kind == "union_tag_invalid" else _allowed(key, detail)
-    return source.problem(path, _what(kind, key), allowed=allowed)
+    found = detail["input"]
+    hint = did_you_mean(found, allowed.split(", ")) if kind == "literal_error" and isinstance(found, str) else None
+    return source.problem(path, _what(kind, key), allowed=allowed, next_step=hint and hint[0].upper() + hint[1:])
 
 
 def _missing_key(source: TomlSource, location: Path) -> Problem:

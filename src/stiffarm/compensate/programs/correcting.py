@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +21,9 @@ from stiffarm.compensate.programs.placing import MOST_NAMED, Placed, placed
 from stiffarm.compensate.programs.rapid_reading import read_rapid
 from stiffarm.compensate.programs.rewriting import outputs_of, write_program
 from stiffarm.errors import InputError, Problem
+
+_CORRECTED = re.compile(r"^[ \t]*[;!][ \t]*corrected with ([^;\r\n]+)", re.MULTILINE)
+"""The comment in which a program that was written here names its model."""
 
 
 def read_program(path: Path) -> Program:
@@ -69,5 +73,11 @@ def told_warnings(job: Placed) -> tuple[str, ...]:
         marks = (
             f"S of {len(taught)} points ({some}) says that they were taught on a robot whose controller corrects by "
             "itself: if it still does, they would be corrected twice",
+        )
+    already = sorted({found[1] for file in job.program.files for found in _CORRECTED.finditer(file.text)})
+    if already:
+        marks += (
+            f"the program says that it was corrected with {', '.join(already)} already: its points would be corrected "
+            "twice; take the program from before",
         )
     return (*job.warnings, *marks)
