@@ -115,3 +115,15 @@ def test_one_round_is_not_told_as_several(capsys: Output) -> None:
 def test_the_list_of_robots_fits_a_terminal(capsys: Output) -> None:
     assert main(["robot", "list"]) == 0
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(("option", "value", "says"), [
+    ("--experiments", "abc", "it should be a valid integer; found: 'abc'."),
+    ("--experiments", "0", "it should be greater than or equal to 1; found: '0'."),
+    ("--criterion", "Q", "'Q' is not one of 'test', 'A'"),
+])  # fmt: skip
+def test_an_option_that_cannot_be_read_says_what_was_found(capsys: Output, option: str, value: str, says: str) -> None:
+    assert main(["plan", "kr270", option, value]) == 2
+    said = capsys.readouterr().err
+    assert f"'{option}': {says}" in said
+    assert "Value error" not in said

@@ -140,11 +140,23 @@ def _status(arguments: Sequence[str]) -> int:
 
 
 def _show_usage(error: typer.TyperException) -> None:
+    _say_what_was_found(error)
     show = getattr(error, "show", None)
     if show is None:
         print(f"error: {error}", file=sys.stderr)
     else:
         show()
+
+
+def _say_what_was_found(error: typer.TyperException) -> None:
+    """The library that reads options says what it should be, in its own way; what it is belongs there as well."""
+    details = getattr(error.__cause__, "errors", None)
+    if not callable(details) or not (known := details()):
+        return
+    found = repr(known[0]["input"])
+    what = str(known[0]["msg"]).removeprefix("Value error, ").partition(", unable")[0].rstrip(".")
+    what = what.replace("Input should", "it should", 1)
+    error.message = f"{what}." if found in what else f"{what}; found: {found}."
 
 
 def _interrupted() -> int:

@@ -48,7 +48,8 @@ def _section(unseen: UnseenErrors, reach: Floats, height: Floats, known: NDArray
     worst = int(np.argmax(np.where(known, after, -1.0)))
     reading = (
         f"Each mark is a marker in a configuration that was not fitted, both panels on one scale. The model's largest "
-        f"error is {after[worst]:.3g} mm, {unseen.marker[worst]} in {unseen.experiment[worst]}."
+        f"error is {after[worst]:.3g} mm (root mean square where it was repeated), {unseen.marker[worst]} in "
+        f"{unseen.experiment[worst]}."
     )
     table = _table(unseen, reach, height, known)
     return Figure("workspace", "Error along the workspace", reading, panels, table, wide=True)
