@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import struct
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ from stiffarm.report.plan_answer import plan_answer_of
 from stiffarm.report.plan_figures import achieved_figure, certificate_figure, stops_figure
 from stiffarm.report.plan_page import plan_page
 from stiffarm.report.scene import ArmLine, Cloud, Scene
+from stiffarm.report.scene_plotly import scene_plotly
 
 DRAWN = "document.documentElement.dataset.drawn !== undefined"
 
@@ -186,3 +188,10 @@ def test_without_a_browser_png_is_refused_and_nothing_written(
     assert "--figures FOLDER" in capsys.readouterr().err
     assert main(["report", str(model), "--figures", str(tmp_path / "a" / "b"), "-o", str(page)]) == 2
     assert "cannot be made" in capsys.readouterr().err
+
+
+def test_the_camera_stands_where_a_tall_scene_and_its_axes_fit() -> None:
+    """At 1.9 x 3.9 x 3.3 m the axes' names were cut off from a distance of 2.3 cubes; 2.6 show them."""
+    camera = scene_plotly(Scene(()))["layout"]["scene"]["camera"]
+    away = [camera["eye"][axis] - camera["center"][axis] for axis in "xyz"]
+    assert math.hypot(*away) > 2.6

@@ -24,7 +24,7 @@ def scene_plotly(scene: Scene) -> Json:
     }
     look = {
         "aspectmode": "data",
-        "camera": {"eye": {"x": 1.25, "y": -1.7, "z": 0.7}, "center": {"x": 0, "y": 0, "z": -0.12}},
+        "camera": {"eye": {"x": 1.45, "y": -1.97, "z": 0.81}, "center": {"x": 0, "y": 0, "z": -0.12}},
         **axes,
     }
     named = any(trace.get("showlegend") for trace in traces)
