@@ -98,7 +98,8 @@ def fit_asked(asked: Asked, data: Data, options: Options) -> Fit:
     everything = asked
     for _ in range(MOST_ADAPTIONS):
         # what can be told is judged to first order: what only the second tells is too weak to rest on
-        begun = choose(replace(system, campaign=replace(campaign, exact=False)), everything)
+        linear = replace(system, campaign=replace(campaign, exact=False)) if campaign.exact else system
+        begun = choose(linear, everything)
         asked, names, unknowns = begun.asked, begun.chosen.names, begun.equations.columns.shape[1]
         if not unknowns:
             raise InputError(Problem("nothing that was asked for can be told from these readings", file=campaign.name))
