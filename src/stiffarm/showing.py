@@ -6,6 +6,7 @@ would print every array it holds.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -16,15 +17,15 @@ MOST_ROWS = 12
 """Rows of the table a notebook shows."""
 
 
-class Shown:
+class Shown(ABC):
     """Something with a summary, and perhaps a table.
 
     A dataclass that inherits it says ``repr=False``, so that its own text does not take the place of this one.
     """
 
+    @abstractmethod
     def summary(self) -> tuple[str, ...]:
         """The result in a few lines."""
-        raise NotImplementedError
 
     def to_polars(self) -> pl.DataFrame | None:
         """Its rows as a polars data frame, units in the headers; None when it has none."""
