@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import stiffarm
 from stiffarm import assess
 from stiffarm.cli.main import main
 from stiffarm.measure.reading import read_plan
@@ -99,8 +100,10 @@ def test_touches_are_shared_out_evenly() -> None:
 
 def test_a_plan_of_touches_and_its_campaign() -> None:
     robot = read_robot("ur5")
-    plan = plan_touches(robot, FEW)
+    plan = stiffarm.plan_touches(robot, FEW)
     assert plan.touches == 36
+    assert repr(plan).startswith("36 touches by 'tool' of 3 points")
+    assert plan.to_polars().height == 37
     assert [one.shape[1] for one in plan.q] == [12, 12, 12]
     assert (plan.places_m >= np.array([0.2, -0.6, 0.1]) - 1e-9).all()
     assert plan.bound is not None

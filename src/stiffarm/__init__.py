@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from stiffarm.measure.writing import write_campaign
     from stiffarm.plan.api import plan
     from stiffarm.plan.options import PlanOptions
+    from stiffarm.plan.touches import plan_touches
     from stiffarm.report.view.api import view
     from stiffarm.robot.reading import read_robot
 
@@ -45,6 +46,7 @@ _HOME = {
     "map": "stiffarm.compensate.map_api",
     "place": "stiffarm.compensate.map_api",
     "plan": "stiffarm.plan.api",
+    "plan_touches": "stiffarm.plan.touches",
     "predict": "stiffarm.compensate.api",
     "read_campaigns": "stiffarm.measure.merging",
     "read_estimate": "stiffarm.identify.model_file",
@@ -74,6 +76,7 @@ __all__ = [
     "map",
     "place",
     "plan",
+    "plan_touches",
     "predict",
     "read_campaigns",
     "read_estimate",

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,6 +35,10 @@ from stiffarm.plan.touch_search import Groups, KnownLength, TouchProblem, search
 from stiffarm.plan.variables import Space
 from stiffarm.robot.arm import Robot
 from stiffarm.robot.reading import read_robot
+from stiffarm.showing import Shown
+
+if TYPE_CHECKING:
+    import polars as pl
 
 TOUCHES = 54
 """When nobody says how many: 18 of each of three points."""
@@ -45,8 +50,8 @@ STARTS = 3
 LENGTH_SIGMA_M = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
-class TouchPlan:
+@dataclass(frozen=True, eq=False, repr=False)
+class TouchPlan(Shown):
     """Touches to be made, and how good they are."""
 
     robot: Robot
@@ -78,15 +83,35 @@ class TouchPlan:
         """Of all points."""
         return sum(one.shape[1] for one in self.q)
 
+    @property
+    def campaign(self) -> Campaign:
+        """The touches as a campaign whose readings are still to come."""
+        return campaign_of_touches(self)
+
+    def summary(self) -> tuple[str, ...]:
+        """In words."""
+        from stiffarm.plan.touch_words import sentences
+
+        return tuple(sentences(self))
+
+    def to_polars(self) -> pl.DataFrame:
+        """The rows of the plan's file."""
+        return self.campaign.to_polars()
+
 
 def plan_touches(
     robot: Robot | str | Path,
-    options: PlanOptions,
+    options: PlanOptions | None = None,
     *,
     tell: Callable[[str], None] = lambda _: None,
     stop: Callable[[], bool] = lambda: False,
+    **asked: Any,
 ) -> TouchPlan:
-    """Plan touches of unknown points; `InputError` when there can be no such plan."""
+    """Plan touches of unknown points; `InputError` when there can be no such plan.
+
+    ``asked`` are fields of `PlanOptions`: ``experiments=54``, ``poses=3`` (points), ``known_length=True`` ...
+    """
+    options = replace(options or PlanOptions(), observe="touch", **asked)
     begun = time.monotonic()
     arm = robot if isinstance(robot, Robot) else read_robot(robot)
     tell("places and postures that touch them")
