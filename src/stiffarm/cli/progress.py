@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType, TracebackType
 
 FIRST_S = 1.0
@@ -104,8 +105,9 @@ def interruptible(quiet: bool = False) -> Iterator[Callable[[], bool]]:
         if asked:
             raise KeyboardInterrupt
         asked = True
-        if not quiet:
-            print("\ninterrupted: the best so far follows (again: nothing)", file=sys.stderr)
+        if not quiet:  # past the buffer, which may be in the middle of a line: it cannot be entered twice
+            with suppress(OSError, ValueError):
+                os.write(sys.stderr.fileno(), b"\ninterrupted: the best so far follows (again: nothing)\n")
 
     try:
         before = signal.signal(signal.SIGINT, ask)
